@@ -1,0 +1,56 @@
+/* Any processor: vectors of 4 by the compiler's vector types, NEON's fused multiply-add where there is one.
+ */
+#include <string.h>
+
+#include "backend/cpu/simd/common.h"
+
+#define VL 4
+#define TABLE pcti_simd_generic
+#define TABLE_NAME "generic"
+
+typedef float v __attribute__((vector_size(16)));
+typedef int32_t v_mask __attribute__((vector_size(16)));
+
+static inline v v_load(const float *p) {
+    v x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+static inline void v_store(float *p, v x) {
+    memcpy(p, &x, sizeof x);
+}
+static inline v v_set1(float x) {
+    return (v){x, x, x, x};
+}
+static inline v v_select(v_mask m, v a, v b) {
+    return (v)((m & (v_mask)a) | (~m & (v_mask)b));
+}
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#define TILE_ROWS 6 /* 6 x 4 accumulators, 4 of B and 2 of A: 30 of 32 registers */
+#define WIDE_ROWS 3
+static inline v v_fma(v a, v b, v c) {
+    return (v)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
+#else
+#define TILE_ROWS 2 /* 2 x 4 accumulators, 4 of B, 1 of A and the product: 14 of 16 registers (SSE2) */
+#define WIDE_ROWS 1
+static inline v v_fma(v a, v b, v c) {
+    return a * b + c;
+}
+#endif
+/* Where either operand is NaN the result is the second one. */
+static inline v v_max(v a, v b) {
+    return v_select(a > b, a, b);
+}
+static inline v v_min(v a, v b) {
+    return v_select(a < b, a, b);
+}
+/* NaN where either operand is NaN. */
+static inline v v_max_nan(v a, v b) {
+    return v_select((a > b) | (a != a), a, b);
+}
+#define v_prefetch(p) __builtin_prefetch(p, 0, 2)
+
+#include "backend/cpu/simd/kernels_impl.h"
