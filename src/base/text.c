@@ -50,19 +50,22 @@ void pcti_text_add(pcti_text *text, const char *format, ...)
     text->length += (size_t)length;
 }
 
+void pcti_number_set_point(char *number, const char *point)
+{
+    char *found = *point ? strstr(number, point) : NULL;
+    if (!found) return;
+    size_t width = strlen(point);
+    *found = '.';
+    memmove(found + 1, found + width, strlen(found + width) + 1);
+}
+
 void pcti_text_add_double(pcti_text *text, double value, int digits)
 {
     char number[64];
     if (isnan(value)) snprintf(number, sizeof number, "nan");
     else if (isinf(value)) snprintf(number, sizeof number, value < 0 ? "-inf" : "inf");
     else snprintf(number, sizeof number, "%.*g", digits, value);
-    const char *point = localeconv()->decimal_point;
-    char *found = strcmp(point, ".") ? strstr(number, point) : NULL;
-    if (found) {
-        size_t width = strlen(point);
-        *found = '.';
-        memmove(found + 1, found + width, strlen(found + width) + 1);
-    }
+    pcti_number_set_point(number, localeconv()->decimal_point);
     pcti_text_add_bytes(text, number, strlen(number));
 }
 

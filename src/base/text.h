@@ -20,6 +20,8 @@ void pcti_text_add_bytes(pcti_text *text, const char *bytes, size_t length);
 /* As %.*g, always with a decimal point; "nan", "inf" and "-inf" spelt so. */
 void pcti_text_add_double(pcti_text *text, double value, int digits);
 void pcti_text_free(pcti_text *text);
+/* Puts "." in place of `point`, the decimal point (of any length) that printf wrote into `number`. */
+void pcti_number_set_point(char *number, const char *point);
 
 /* Whole strings only, no spaces, no overflow: "1x", "" and " 1" are false. */
 bool pcti_parse_int(const char *text, int64_t *value);
