@@ -16,7 +16,7 @@ extern "C" {
 typedef struct pct_picture {
     int32_t width, height; /* pixels, both at least 1 */
     uint8_t *rgb;     /* height rows of width pixels of 3 bytes, nothing between rows; owned by the picture */
-    int32_t warnings; /* what the decoder found odd but harmless: stray bytes, a missing end marker, ... */
+    int32_t warnings; /* oddities up to the last pixel that cost none: stray bytes, no end marker, ... */
     int32_t orientation; /* the EXIF orientation that was applied, 1..8; 1 = as stored */
 } pct_picture;
 

@@ -20,10 +20,8 @@ typedef struct jpeg_reader {
     struct jpeg_progress_mgr progress;
     jmp_buf failed;
     pct_status status;
-    bool created;     /* the codec holds memory */
-    bool complete;    /* every pixel is there: what fails from now on is a warning */
-    bool file_ended;  /* libjpeg asked for bytes beyond the last one */
-    bool interrupted; /* a scan ended before its last block */
+    bool created;    /* the codec holds memory */
+    bool file_ended; /* libjpeg asked for bytes beyond the last one */
 } jpeg_reader;
 
 static void stop(jpeg_reader *reader, pct_status status) {
@@ -44,13 +42,9 @@ static void on_message(j_common_ptr codec, int level) {
     if (level >= 0) return;
     codec->err->num_warnings++;
     if (codec->err->msg_code == JWRN_JPEG_EOF) reader->file_ended = true;
-    if (codec->err->msg_code == JWRN_HIT_MARKER) {
-        reader->interrupted = true;
-        if (!reader->complete)
-            stop(reader,
-                 pcti_fail(PCT_ERROR_FORMAT, "JPEG: premature end of the picture's data, the file is cut or "
-                                             "damaged"));
-    }
+    if (codec->err->msg_code == JWRN_HIT_MARKER) /* a scan ended before its last block */
+        stop(reader,
+             pcti_fail(PCT_ERROR_FORMAT, "JPEG: premature end of the picture's data: cut or damaged"));
 }
 
 static void on_progress(j_common_ptr codec) {
@@ -162,8 +156,7 @@ static void read_picture(jpeg_reader *reader, const uint8_t *data, size_t bytes,
         stop(reader, status);
     read_rows(codec, picture);
     if (!has_all_scans(reader)) stop(reader, pcti_fail(PCT_ERROR_FORMAT, missing));
-    reader->complete = true;
-    jpeg_finish_decompress(codec);
+    /* No jpeg_finish_decompress: stray bytes and trailers behind the last pixel are nobody's business. */
 }
 
 /* A frame of its own for setjmp: nothing here changes after it. */
@@ -181,10 +174,6 @@ pct_status pcti_jpeg_decode(const uint8_t *data, size_t bytes, const pct_picture
     reader.codec.client_data = &reader;
     read_guarded(&reader, data, bytes, options, picture);
     picture->warnings = (int32_t)reader.errors.num_warnings;
-    if (reader.complete && reader.status != PCT_OK) {
-        picture->warnings++;
-        reader.status = PCT_OK;
-    }
     if (reader.created) jpeg_destroy_decompress(&reader.codec);
     return reader.status;
 }

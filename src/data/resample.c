@@ -11,23 +11,24 @@
 
 #include <math.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "base/memory.h"
 
-enum { FRACTION_BITS = 22, LANES = 16, CHANNELS = 3 };
+enum { FRACTION_BITS = 22, LANES = 16, CHANNELS = 3, LOW_BITS = 11 };
 
-/* The same integers on every processor, so that a wider clone changes only the time. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__OPTIMIZE__)
-#define VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define VECTOR_CLONES
-#endif
+/* Weights of two neighbouring taps, each cut into high * 2^11 + low so that 16-bit multiplications do. */
+typedef struct weight_pair {
+    int16_t low[2], high[2];
+} weight_pair;
 
 /* One direction of the window: what each of its `count` pixels takes from the source. */
 typedef struct axis {
-    int32_t count, max_taps;
+    int32_t count, max_pairs;
     int32_t *first, *taps; /* per pixel: first source pixel, number of source pixels */
-    int32_t *weights;      /* per pixel: max_taps of them, `taps` in use */
+    weight_pair *weights;  /* per pixel: max_pairs of them; what lies beyond `taps` is 0 */
 } axis;
 
 static void axis_release(axis *a) {
@@ -43,20 +44,25 @@ static double triangle(double x) {
 }
 
 /* Fills `weights` for one destination pixel; `row` is scratch for as many doubles. */
-static void weigh(double center, double reach, int32_t first, int32_t taps, double *row, int32_t *weights) {
+static void weigh(double center, double reach, int32_t first, int32_t taps, double *row,
+                  weight_pair *weights) {
     double sum = 0, scale = 1 / reach;
     for (int32_t i = 0; i < taps; i++) sum += row[i] = triangle((i + first - center + 0.5) * scale);
-    for (int32_t i = 0; i < taps; i++) weights[i] = (int32_t)(0.5 + row[i] / sum * (1 << FRACTION_BITS));
+    for (int32_t i = 0; i < taps; i++) {
+        int32_t weight = (int32_t)(0.5 + row[i] / sum * (1 << FRACTION_BITS));
+        weights[i / 2].low[i % 2] = (int16_t)(weight % (1 << LOW_BITS));
+        weights[i / 2].high[i % 2] = (int16_t)(weight >> LOW_BITS);
+    }
 }
 
 static pct_status axis_init(axis *a, int32_t src, int64_t full, int64_t start, int32_t count) {
     double ratio = (double)src / (double)full, reach = ratio < 1 ? 1 : ratio;
-    *a = (axis){.count = count, .max_taps = 2 * (int32_t)ceil(reach) + 1};
-    double *row = pcti_calloc((size_t)a->max_taps, sizeof *row);
+    *a = (axis){.count = count, .max_pairs = (int32_t)ceil(reach) + 1};
+    double *row = pcti_calloc((size_t)a->max_pairs, 2 * sizeof *row);
     a->first = pcti_calloc((size_t)count, sizeof *a->first);
     a->taps = pcti_calloc((size_t)count, sizeof *a->taps);
     size_t weights;
-    if (!pcti_mul_size((size_t)count, (size_t)a->max_taps, &weights)) weights = SIZE_MAX;
+    if (!pcti_mul_size((size_t)count, (size_t)a->max_pairs, &weights)) weights = SIZE_MAX;
     a->weights = pcti_calloc(weights, sizeof *a->weights);
     if (!row || !a->first || !a->taps || !a->weights) {
         pcti_free(row);
@@ -70,26 +76,55 @@ static pct_status axis_init(axis *a, int32_t src, int64_t full, int64_t start, i
         if (end > src) end = src;
         a->first[i] = first;
         a->taps[i] = end - first;
-        weigh(center, reach, first, end - first, row, a->weights + (size_t)i * (size_t)a->max_taps);
+        weigh(center, reach, first, end - first, row, a->weights + (size_t)i * (size_t)a->max_pairs);
     }
     pcti_free(row);
     return PCT_OK;
 }
 
-/* dst[l] = round(sum over taps of weights[t] * src[t * step + l] / 2^22), l = 0..15. */
-static inline void weighted_sum(const uint8_t *src, size_t step, const int32_t *weights, int32_t taps,
+#if defined(__SSE2__)
+/* dst[l] = round(sum over taps of weight[t] * src[t * step + l] / 2^22), l = 0..15. One multiply-add
+ * instruction takes two taps of four lanes. */
+static inline void weighted_sum(const uint8_t *src, size_t step, const weight_pair *weights, int32_t taps,
                                 uint8_t *dst) {
-    int32_t sum[LANES];
-    for (int l = 0; l < LANES; l++) sum[l] = 1 << (FRACTION_BITS - 1);
-    for (int32_t t = 0; t < taps; t++, src += step)
-        for (int l = 0; l < LANES; l++) sum[l] += weights[t] * src[l];
+    const __m128i zero = _mm_setzero_si128(), half = _mm_set1_epi32(1 << (FRACTION_BITS - 1));
+    __m128i low[4] = {half, half, half, half}, high[4] = {zero, zero, zero, zero};
+    for (int32_t t = 0; t < taps; t += 2, src += 2 * step, weights++) {
+        __m128i a = _mm_loadu_si128((const __m128i *)src);
+        __m128i b = t + 1 < taps ? _mm_loadu_si128((const __m128i *)(src + step)) : zero;
+        __m128i ab_low = _mm_unpacklo_epi8(a, b), ab_high = _mm_unpackhi_epi8(a, b);
+        __m128i pairs[4] = {_mm_unpacklo_epi8(ab_low, zero), _mm_unpackhi_epi8(ab_low, zero),
+                            _mm_unpacklo_epi8(ab_high, zero), _mm_unpackhi_epi8(ab_high, zero)};
+        int32_t low_pair, high_pair;
+        memcpy(&low_pair, weights->low, sizeof low_pair);
+        memcpy(&high_pair, weights->high, sizeof high_pair);
+        for (int i = 0; i < 4; i++) {
+            low[i] = _mm_add_epi32(low[i], _mm_madd_epi16(pairs[i], _mm_set1_epi32(low_pair)));
+            high[i] = _mm_add_epi32(high[i], _mm_madd_epi16(pairs[i], _mm_set1_epi32(high_pair)));
+        }
+    }
+    for (int i = 0; i < 4; i++)
+        low[i] = _mm_srai_epi32(_mm_add_epi32(low[i], _mm_slli_epi32(high[i], LOW_BITS)), FRACTION_BITS);
+    __m128i words[2] = {_mm_packs_epi32(low[0], low[1]), _mm_packs_epi32(low[2], low[3])};
+    _mm_storeu_si128((__m128i *)dst, _mm_packus_epi16(words[0], words[1]));
+}
+#else
+static inline void weighted_sum(const uint8_t *src, size_t step, const weight_pair *weights, int32_t taps,
+                                uint8_t *dst) {
+    int32_t low[LANES], high[LANES];
+    for (int l = 0; l < LANES; l++) low[l] = 1 << (FRACTION_BITS - 1), high[l] = 0;
+    for (int32_t t = 0; t < taps; t++, src += step) {
+        int16_t low_weight = weights[t / 2].low[t % 2], high_weight = weights[t / 2].high[t % 2];
+        for (int l = 0; l < LANES; l++) low[l] += low_weight * src[l];
+        for (int l = 0; l < LANES; l++) high[l] += high_weight * src[l];
+    }
     for (int l = 0; l < LANES; l++) {
-        int32_t value = sum[l] >> FRACTION_BITS;
+        int32_t value = (low[l] + (high[l] << LOW_BITS)) >> FRACTION_BITS;
         dst[l] = (uint8_t)(value > 255 ? 255 : value); /* rounded weights may add up to more than 1 */
     }
 }
+#endif
 
-#if defined(__GNUC__)
 typedef uint8_t byte_vector __attribute__((vector_size(LANES)));
 
 /* A 16x16 matrix of bytes is transposed by interleaving its upper and lower half four times. */
@@ -108,13 +143,6 @@ static inline void transpose_tile(const uint8_t *const src[LANES], size_t offset
     }
     for (int i = 0; i < LANES; i++) memcpy(dst + (size_t)i * dst_step, &a[i], LANES);
 }
-#else
-static inline void transpose_tile(const uint8_t *const src[LANES], size_t offset, uint8_t *dst,
-                                  size_t dst_step) {
-    for (int i = 0; i < LANES; i++)
-        for (int j = 0; j < LANES; j++) dst[(size_t)i * dst_step + (size_t)j] = src[j][offset + (size_t)i];
-}
-#endif
 
 /* Columns [0, bytes) of 16 rows to dst[column][16]; `dst` has room for `bytes` rounded up to 16. */
 static inline void transpose_rows(const uint8_t *const rows[LANES], size_t bytes, uint8_t *dst) {
@@ -129,15 +157,15 @@ static inline void transpose_rows(const uint8_t *const rows[LANES], size_t bytes
 
 /* One strip of 16 rows: `columns` holds source columns from `origin` on, `sums` takes the window's columns.
  */
-VECTOR_CLONES static void horizontal_pass(const uint8_t *const rows[LANES], const axis *x, uint8_t *columns,
-                                          uint8_t *sums, uint8_t *dst, size_t dst_step) {
+static void horizontal_pass(const uint8_t *const rows[LANES], const axis *x, uint8_t *columns, uint8_t *sums,
+                            uint8_t *dst, size_t dst_step) {
     size_t origin = (size_t)x->first[0];
     size_t source_columns = (size_t)(x->first[x->count - 1] + x->taps[x->count - 1]) - origin;
     transpose_rows(rows, source_columns * CHANNELS, columns);
     for (int32_t i = 0; i < x->count; i++)
         for (size_t c = 0; c < CHANNELS; c++)
             weighted_sum(columns + (((size_t)x->first[i] - origin) * CHANNELS + c) * LANES, CHANNELS * LANES,
-                         x->weights + (size_t)i * (size_t)x->max_taps, x->taps[i],
+                         x->weights + (size_t)i * (size_t)x->max_pairs, x->taps[i],
                          sums + ((size_t)i * CHANNELS + c) * LANES);
     for (size_t byte = 0; byte < dst_step; byte += LANES) {
         const uint8_t *tile[LANES];
@@ -146,10 +174,9 @@ VECTOR_CLONES static void horizontal_pass(const uint8_t *const rows[LANES], cons
     }
 }
 
-VECTOR_CLONES static void vertical_pass(const uint8_t *rows, size_t step, const axis *y, int32_t i,
-                                        uint8_t *dst) {
+static void vertical_pass(const uint8_t *rows, size_t step, const axis *y, int32_t i, uint8_t *dst) {
     const uint8_t *first = rows + (size_t)(y->first[i] - y->first[0]) * step;
-    const int32_t *weights = y->weights + (size_t)i * (size_t)y->max_taps;
+    const weight_pair *weights = y->weights + (size_t)i * (size_t)y->max_pairs;
     for (size_t byte = 0; byte < step; byte += LANES)
         weighted_sum(first + byte, step, weights, y->taps[i], dst + byte);
 }

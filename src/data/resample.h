@@ -1,4 +1,6 @@
-/* Bilinear resizing with antialiasing, byte for byte as Pillow's Image.resize(size, BILINEAR). */
+/* Bilinear resizing with antialiasing, byte for byte as Pillow's Image.resize(size, BILINEAR) where both
+ * directions shrink or both grow. (Pillow 13 swaps the passes where only the height shrinks; none of our
+ * presets does.) */
 #ifndef PCTI_DATA_RESAMPLE_H
 #define PCTI_DATA_RESAMPLE_H
 
