@@ -5,7 +5,7 @@
 typedef struct entry {
     cl_event before; /* of a bracket; else NULL */
     cl_event event;
-    pcti_cl_kind kind;
+    pcti_interval_kind kind;
     int step;
 } entry;
 
@@ -14,17 +14,6 @@ struct pcti_cl_events {
     size_t n, capacity;
     cl_event open; /* marker of a bracket that has begun */
 };
-
-void pcti_cl_interval_check(pcti_cl_interval *i) {
-    i->valid = i->start_ns && i->end_ns >= i->start_ns;
-    uint64_t last = 0;
-    const uint64_t stamps[] = {i->queued_ns, i->submit_ns, i->start_ns};
-    for (int s = 0; s < 3; s++) {
-        if (!stamps[s]) continue;
-        if (stamps[s] < last) i->valid = false;
-        last = stamps[s];
-    }
-}
 
 static void event_release(cl_event *event) {
     if (!*event) return;
@@ -47,7 +36,8 @@ pct_status pcti_cl_events_create(size_t capacity, pcti_cl_events **out) {
     return PCT_OK;
 }
 
-static void events_clear(pcti_cl_events *events) {
+void pcti_cl_events_clear(pcti_cl_events *events) {
+    if (!events) return;
     event_release(&events->open);
     for (size_t i = 0; i < events->n; i++) {
         event_release(&events->entries[i].before);
@@ -58,7 +48,7 @@ static void events_clear(pcti_cl_events *events) {
 
 void pcti_cl_events_destroy(pcti_cl_events *events) {
     if (!events) return;
-    events_clear(events);
+    pcti_cl_events_clear(events);
     pcti_free(events->entries);
     pcti_free(events);
 }
@@ -75,7 +65,7 @@ static pct_status add(pcti_cl_events *events, entry added) {
     return status;
 }
 
-pct_status pcti_cl_events_take(pcti_cl_events *events, pcti_cl_kind kind, int step, cl_event event) {
+pct_status pcti_cl_events_take(pcti_cl_events *events, pcti_interval_kind kind, int step, cl_event event) {
     if (!events || !event) return PCT_OK;
     pcti_cl_count(PCTI_CL_EVENTS, 1);
     return add(events, (entry){.event = event, .kind = kind, .step = step});
@@ -94,7 +84,8 @@ pct_status pcti_cl_events_begin(pcti_cl_events *events, cl_command_queue queue) 
     return mark(queue, &events->open);
 }
 
-pct_status pcti_cl_events_end(pcti_cl_events *events, cl_command_queue queue, pcti_cl_kind kind, int step) {
+pct_status pcti_cl_events_end(pcti_cl_events *events, cl_command_queue queue, pcti_interval_kind kind,
+                              int step) {
     if (!events) return PCT_OK;
     entry added = {.before = events->open, .kind = kind, .step = step};
     events->open = NULL;
@@ -124,24 +115,20 @@ static bool is_complete(cl_event event) {
            state == CL_COMPLETE;
 }
 
-static pcti_cl_interval read_entry(const entry *from) {
-    pcti_cl_interval to = {.kind = from->kind, .step = from->step};
+pcti_cl_time pcti_cl_events_time(const pcti_cl_events *events, size_t i) {
+    const entry *from = &events->entries[i];
+    pcti_cl_time to = {.interval.kind = from->kind, .step = from->step};
     /* Stamps of a failed or unfinished command are garbage on some drivers. */
     if (!is_complete(from->event) || (from->before && !is_complete(from->before))) return to;
-    to.end_ns = stamp(from->event, CL_PROFILING_COMMAND_END);
+    uint64_t start_ns;
     if (from->before) {
-        to.start_ns = stamp(from->before, CL_PROFILING_COMMAND_END);
+        start_ns = stamp(from->before, CL_PROFILING_COMMAND_END);
     } else {
         to.queued_ns = stamp(from->event, CL_PROFILING_COMMAND_QUEUED);
         to.submit_ns = stamp(from->event, CL_PROFILING_COMMAND_SUBMIT);
-        to.start_ns = stamp(from->event, CL_PROFILING_COMMAND_START);
+        start_ns = stamp(from->event, CL_PROFILING_COMMAND_START);
     }
-    pcti_cl_interval_check(&to);
+    to.interval = pcti_interval_from_stamps(from->kind, to.queued_ns, to.submit_ns, start_ns,
+                                            stamp(from->event, CL_PROFILING_COMMAND_END));
     return to;
-}
-
-void pcti_cl_events_read(pcti_cl_events *events, pcti_cl_interval *intervals) {
-    if (!events) return;
-    for (size_t i = 0; i < events->n; i++) intervals[i] = read_entry(&events->entries[i]);
-    events_clear(events);
 }
