@@ -56,13 +56,13 @@ static pcti_window central_square(const pct_picture *picture, int32_t size) {
 }
 
 static void normalize(const uint8_t *rgb, const pct_preset *preset, size_t pixels, float *planes) {
-    for (int c = 0; c < CHANNELS; c++, planes += pixels) {
-        float value[VALUES];
+    float value[CHANNELS][VALUES];
+    for (int c = 0; c < CHANNELS; c++)
         for (int i = 0; i < VALUES; i++)
-            value[i] = ((float)i / preset->divisor - preset->mean[c]) / preset->deviation[c];
-        const uint8_t *from = rgb + preset->channel[c];
-        for (size_t i = 0; i < pixels; i++) planes[i] = value[from[CHANNELS * i]];
-    }
+            value[c][i] = ((float)i / preset->divisor - preset->mean[c]) / preset->deviation[c];
+    const int *channel = preset->channel;
+    for (size_t i = 0; i < pixels; i++, rgb += CHANNELS)
+        for (size_t c = 0; c < CHANNELS; c++) planes[c * pixels + i] = value[c][rgb[channel[c]]];
 }
 
 pct_status pct_picture_preprocess(const pct_picture *picture, const pct_preset *preset, int32_t size,
