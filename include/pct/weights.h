@@ -41,11 +41,11 @@ PCT_API const char *pct_weights_metadata(const pct_weights *weights, const char 
 
 /* Elements [first, first + count) in logical row-major order, whatever strides the file stores them with,
  * converted to float32 (rounded to nearest). PCT_ERROR_ARGUMENT if the range leaves the tensor. */
-PCT_API pct_status pct_weights_read_f32(const pct_weights *weights, size_t index, int64_t first,
-                                        int64_t count, float *dst);
+PCT_API pct_status pct_weights_read_f32(const pct_weights *weights, size_t index, int64_t first, int64_t count,
+                                        float *dst);
 /* The same for integer and boolean tensors, such as labels; PCT_ERROR_UNSUPPORTED for floating point ones. */
-PCT_API pct_status pct_weights_read_i64(const pct_weights *weights, size_t index, int64_t first,
-                                        int64_t count, int64_t *dst);
+PCT_API pct_status pct_weights_read_i64(const pct_weights *weights, size_t index, int64_t first, int64_t count,
+                                        int64_t *dst);
 /* The tensor's elements in the mapped file if they are float32, row-major without gaps and 4-byte aligned;
  * else NULL. */
 PCT_API const float *pct_weights_pointer(const pct_weights *weights, size_t index);
