@@ -267,9 +267,11 @@ static size_t find_key(const pcti_pickle *pickle, pcti_text_view key)
                : pickle->n_storages;
 }
 
-/* Places the storages in the order of the keys from `at` on, as far as the file goes. */
-static pct_status place_storages(pct_weights *weights, pcti_pickle *pickle, const pcti_value *keys, size_t at)
+/* Places the storages in the order of the keys from `at` on; `cut` if the file ends before they do. */
+static pct_status place_storages(pct_weights *weights, pcti_pickle *pickle, const pcti_value *keys, size_t at,
+                                 bool *cut)
 {
+    *cut = false;
     char shown[PCTI_SHOWN];
     if (keys->kind != PCTI_LIST) return pcti_fail(PCT_ERROR_FORMAT, "its storage keys are no list");
     if (pickle->n_storages) qsort(pickle->storages, pickle->n_storages, sizeof *pickle->storages, compare_keys);
@@ -282,8 +284,8 @@ static pct_status place_storages(pct_weights *weights, pcti_pickle *pickle, cons
         const pcti_storage *whole = pickle->storages[first]->u.storage;
         if (whole->located) return pcti_fail(PCT_ERROR_FORMAT, "storage '%s' is listed twice", shown);
         size_t bytes = storage_bytes(whole);
-        if (weights->file.bytes - at < 8 || bytes > weights->file.bytes - at - 8)
-            return PCT_OK; /* locate tells of it */
+        *cut = weights->file.bytes - at < 8 || bytes > weights->file.bytes - at - 8;
+        if (*cut) return PCT_OK; /* a tensor that needs it says so by name */
         if (pcti_le(weights->file.data + at, 8) != (uint64_t)whole->elems)
             return pcti_fail(PCT_ERROR_FORMAT,
                              "storage '%s' should have %" PRId64 " elements, in the file it has %" PRIu64, shown,
@@ -318,6 +320,7 @@ pct_status pcti_torch_old_parse(pct_weights *weights)
     pcti_pickle pickle = {0};
     walk w = {.weights = weights};
     size_t at = 0, used;
+    bool cut;
     pct_status status;
     for (int i = 0; i < PICKLES; i++) {
         status = pcti_pickle_read(&pickle, weights->file.data + at, weights->file.bytes - at, &used, &parts[i]);
@@ -328,8 +331,9 @@ pct_status pcti_torch_old_parse(pct_weights *weights)
         at += used;
     }
     PCTI_TRY(check_machine(parts[PROTOCOL], parts[MACHINE]));
-    PCTI_TRY(place_storages(weights, &pickle, parts[KEYS], at));
+    PCTI_TRY(place_storages(weights, &pickle, parts[KEYS], at, &cut));
     PCTI_TRY(collect_checkpoint(&w, parts[STATE]));
+    if (cut) status = pcti_fail(PCT_ERROR_FORMAT, "the file is cut off after %zu bytes", weights->file.bytes);
 fail:
     pcti_pickle_free(&pickle);
     return status;
