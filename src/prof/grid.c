@@ -66,6 +66,10 @@ static void scaled_cell(pcti_grid *grid, double value, double first, double step
         value /= step;
         unit++;
     }
+    if (value == 0) {
+        pcti_grid_cell(grid, "0");
+        return;
+    }
     pcti_text text = {0};
     add_fixed(&text, value, fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0);
     pcti_text_add(&text, " %s", units[unit]);

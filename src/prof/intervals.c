@@ -60,6 +60,10 @@ pcti_interval pcti_interval_from_stamps(pcti_interval_kind kind, uint64_t queued
     return (pcti_interval){start_ns, end_ns, kind, valid};
 }
 
+static uint64_t microseconds(double ms) {
+    return (uint64_t)(ms * 1e3 + 0.5);
+}
+
 static void judge(pcti_split *split, double busy_ms, double enqueue_to_finish_ms) {
     split->clock_ratio = enqueue_to_finish_ms > 0 ? split->span_ms / enqueue_to_finish_ms : NAN;
     split->clocks_agree = fabs(split->clock_ratio - 1) <= SELF_CHECK;
@@ -68,7 +72,7 @@ static void judge(pcti_split *split, double busy_ms, double enqueue_to_finish_ms
         split->host_ms = NAN;
         snprintf(split->note, sizeof split->note,
                  "impossible: the device was busy for %" PRIu64 " us of a run of %" PRIu64 " us",
-                 (uint64_t)(busy_ms * 1e3), (uint64_t)(split->wall_ms * 1e3));
+                 microseconds(busy_ms), microseconds(split->wall_ms));
     } else if (split->invalid) {
         split->host_ms = NAN; /* the time of an event without stamps is not the host's */
         snprintf(split->note, sizeof split->note, "%zu of %zu events have no valid time stamps",
@@ -79,7 +83,7 @@ static void judge(pcti_split *split, double busy_ms, double enqueue_to_finish_ms
             snprintf(split->note, sizeof split->note,
                      "clocks differ: events span %" PRIu64 " us, the host saw %" PRIu64
                      " us from the first enqueue to the finish",
-                     (uint64_t)(split->span_ms * 1e3), (uint64_t)(enqueue_to_finish_ms * 1e3));
+                     microseconds(split->span_ms), microseconds(enqueue_to_finish_ms));
     }
 }
 
