@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "progress.h"
 
 static void nothing_in_a_file(void **state) {
@@ -30,21 +31,24 @@ static void a_line_on_a_terminal(void **state) {
     long_name[sizeof long_name - 1] = 0;
     progress line;
     progress_begin(&line, stream, "measuring", 3);
+    uint64_t start_ns = pcti_clock_ns();
     progress_update(&line, 0, "vgg16");
     progress_update(&line, 1, "too soon");
+    bool soon = pcti_clock_ns() - start_ns < 100000000;
     progress_update(&line, 3, long_name);
     progress_clear(&line);
-    ssize_t length = read(terminal, text, sizeof text - 1);
-    assert_true(length > 0);
+    fclose(stream); /* the terminal's other end then gives everything, and an error */
+    size_t length = 0;
+    for (ssize_t got; (got = read(terminal, text + length, sizeof text - 1 - length)) > 0;)
+        length += (size_t)got;
     text[length] = 0;
     const char *first = "\rmeasuring 0/3 (0 %) vgg16\033[K", *last = "\r\033[K";
     assert_memory_equal(text, first, strlen(first));
-    assert_null(strstr(text, "too soon"));
+    if (soon) assert_null(strstr(text, "too soon"));
     assert_string_equal(text + length - strlen(last), last);
-    const char *second = text + strlen(first);
-    assert_contains(second, "\rmeasuring 3/3 (100 %) xxx");
+    const char *second = strstr(text, "\rmeasuring 3/3 (100 %) xxx");
+    assert_non_null(second);
     assert_true(strstr(second, "\033[K") - second <= 80); /* it never wraps */
-    fclose(stream);
     close(terminal);
 }
 
