@@ -103,7 +103,7 @@ static bool has_all_scans(const jpeg_reader *reader) {
     return true;
 }
 
-/* Adobe's inverted CMYK, 0 = full ink; files without Adobe's marker are read alike by everyone. */
+/* Adobe's inverted CMYK, 0 = full ink; a file without Adobe's marker is read alike, as Pillow does. */
 static void cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t pixels) {
     for (size_t i = 0; i < pixels; i++, cmyk += CMYK, rgb += 3)
         for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)((cmyk[c] * cmyk[3] + 127) / 255);
