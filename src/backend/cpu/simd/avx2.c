@@ -12,6 +12,8 @@
 typedef __m256 v;
 #define v_load(p) _mm256_loadu_ps(p)
 #define v_store(p, x) _mm256_storeu_ps(p, x)
+/* Pins a loaded value to a register, where the compiler would rather load it again for each use. */
+#define v_keep(x) __asm__("" : "+x"(x))
 #define v_set1(x) _mm256_set1_ps(x)
 #define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
 /* Where either operand is NaN the result is the second one. */

@@ -51,6 +51,7 @@ static inline v v_min(v a, v b) {
 static inline v v_max_nan(v a, v b) {
     return v_select((a > b) | (a != a), a, b);
 }
+#define v_keep(x) ((void)(x))
 #define v_prefetch(p) __builtin_prefetch(p, 0, 2)
 
 #include "backend/cpu/simd/kernels_impl.h"

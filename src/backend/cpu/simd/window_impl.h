@@ -18,77 +18,129 @@ INLINE void columns_inside(const pcti_simd_window *w, int *lo, int *hi) {
 
 /* ---- depthwise ---- */
 
-/* `count` outputs side by side from output column x, taps r0..r1 x s0..s1. src: tap row 0. The kernel's size,
- * stride and dilation are constants in the fast cases, where the loads of neighbours coincide. */
-INLINE void depthwise_pixels(const int count, const int kernel_w, const int stride, const int dilation,
-                             int r0, int r1, int s0, int s1, const float *src, ptrdiff_t tap_row,
-                             const float *wei, v bias, float *dst, v lo, v hi) {
-    v sum[4];
-#pragma GCC unroll 4
-    for (int k = 0; k < count; k++) sum[k] = bias;
-    for (int r = r0; r < r1; r++) {
+/* One block of a depthwise convolution at one output row, one register wide. src: tap (0, 0) of output column
+ * 0. */
+typedef struct depthwise_row {
+    const float *src, *wei;
+    float *dst;
+    ptrdiff_t tap_row;
+    int r0, r1; /* tap rows inside the picture */
+    int kernel_w, stride, dilation;
+    v bias, lo, hi;
+} depthwise_row;
+
+/* Output columns x0 <= x < x1 one by one, with those taps that lie inside the picture. */
+INLINE void depthwise_edge(const depthwise_row *d, int x0, int x1, int in_x, int in_w, const int kernel_w) {
+    for (int x = x0; x < x1; x++) {
+        const float *src = d->src + (ptrdiff_t)x * d->stride * PCTI_LANES;
+        int s0, s1;
+        taps_inside(in_x + x * d->stride, kernel_w, d->dilation, in_w, &s0, &s1);
+        v sum = d->bias;
+        for (int r = d->r0; r < d->r1; r++)
 #pragma GCC unroll 5
-        for (int s = s0; s < s1; s++) {
-            v x = v_load(wei + (r * kernel_w + s) * PCTI_LANES);
-#pragma GCC unroll 4
-            for (int k = 0; k < count; k++)
-                sum[k] =
-                    v_fma(v_load(src + r * tap_row + (k * stride + s * dilation) * PCTI_LANES), x, sum[k]);
-        }
+            for (int s = 0; s < kernel_w; s++)
+                if (s >= s0 && s < s1)
+                    sum = v_fma(v_load(src + r * d->tap_row + (ptrdiff_t)s * d->dilation * PCTI_LANES),
+                                v_load(d->wei + (r * kernel_w + s) * PCTI_LANES), sum);
+        v_store(d->dst + (ptrdiff_t)x * PCTI_LANES, v_clip(sum, d->lo, d->hi));
     }
-#pragma GCC unroll 4
-    for (int k = 0; k < count; k++) v_store(dst + k * PCTI_LANES, v_clip(sum[k], lo, hi));
 }
 
-INLINE void depthwise_rows(const pcti_simd_window *w, const int kernel_w, const int stride,
-                           const int dilation, const float *src, ptrdiff_t src_row, const float *wei,
-                           const float *bias, float *dst, ptrdiff_t dst_row, int y0, int y1, float low,
-                           float high) {
-    const v lo = v_set1(low), hi = v_set1(high);
-    int left, right;
-    columns_inside(w, &left, &right);
-    for (int y = y0; y < y1; y++) {
-        const int in_y = y * w->stride_h - w->pad_top;
-        int r0, r1, s0, s1;
-        taps_inside(in_y, w->kernel_h, w->dilation_h, w->in_h, &r0, &r1);
-        for (int half = 0; half < HALVES; half++) {
-            const float *from = src + in_y * src_row - (ptrdiff_t)w->pad_left * PCTI_LANES + half * VL,
-                        *wei_half = wei + half * VL;
-            const ptrdiff_t tap_row = w->dilation_h * src_row;
-            const v b = bias ? v_load(bias + half * VL) : v_zero();
-            float *to = dst + y * dst_row + half * VL;
-            int x = 0;
-            for (; x < w->out_w; x++) {
-                if (x == left) {
-                    for (; x + 4 <= right; x += 4)
-                        depthwise_pixels(4, kernel_w, stride, dilation, r0, r1, 0, kernel_w,
-                                         from + (ptrdiff_t)x * stride * PCTI_LANES, tap_row, wei_half, b,
-                                         to + (ptrdiff_t)x * PCTI_LANES, lo, hi);
-                    if (x == w->out_w) break;
-                }
-                taps_inside(x * stride - w->pad_left, kernel_w, dilation, w->in_w, &s0, &s1);
-                depthwise_pixels(1, kernel_w, stride, dilation, r0, r1, s0, s1,
-                                 from + (ptrdiff_t)x * stride * PCTI_LANES, tap_row, wei_half, b,
-                                 to + (ptrdiff_t)x * PCTI_LANES, lo, hi);
-            }
-        }
+/* Adds one kernel row to four neighbouring outputs, whose windows share columns: each is loaded once. */
+INLINE void depthwise_four(const float *src, const v *wei, const int kernel_w, const int stride, v sum[4]) {
+    v x[11];
+#pragma GCC unroll 11
+    for (int i = 0; i < 3 * stride + kernel_w; i++) {
+        x[i] = v_load(src + i * PCTI_LANES);
+        v_keep(x[i]);
     }
+#pragma GCC unroll 5
+    for (int s = 0; s < kernel_w; s++)
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) sum[k] = v_fma(x[k * stride + s], wei[s], sum[k]);
+}
+
+/* Output columns x0 <= x < x1, at least four, dilation 1, all tap columns; the last four may overlap the ones
+ * before. `whole`: all of three kernel rows, whose weights stay in registers. */
+INLINE void depthwise_inside(const depthwise_row *d, int x0, int x1, const bool whole, const int kernel_w,
+                             const int stride) {
+    const v bias = d->bias, lo = d->lo, hi = d->hi;
+    const ptrdiff_t tap_row = d->tap_row;
+    v wei[15];
+    if (whole) {
+#pragma GCC unroll 15
+        for (int t = 0; t < 3 * kernel_w; t++) wei[t] = v_load(d->wei + t * PCTI_LANES);
+    }
+    for (int x = x0; x < x1; x += 4) {
+        x = simd_min(x, x1 - 4);
+        const float *src = d->src + (ptrdiff_t)x * stride * PCTI_LANES;
+        float *dst = d->dst + (ptrdiff_t)x * PCTI_LANES;
+        v sum[4] = {bias, bias, bias, bias};
+        if (whole) {
+#pragma GCC unroll 3
+            for (int r = 0; r < 3; r++)
+                depthwise_four(src + r * tap_row, wei + r * kernel_w, kernel_w, stride, sum);
+        } else
+            for (int r = d->r0; r < d->r1; r++) {
+#pragma GCC unroll 5
+                for (int s = 0; s < kernel_w; s++) wei[s] = v_load(d->wei + (r * kernel_w + s) * PCTI_LANES);
+                depthwise_four(src + r * tap_row, wei, kernel_w, stride, sum);
+            }
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) v_store(dst + k * PCTI_LANES, v_clip(sum[k], lo, hi));
+    }
+}
+
+/* One output row: x0 <= x < x1 are the columns whose window lies inside from left to right. */
+typedef void (*depthwise_fn)(const depthwise_row *d, int out_w, int x0, int x1, int in_x, int in_w);
+#define ROW(kernel, stride)                                                                                  \
+    static void depthwise_row_##kernel##_##stride(const depthwise_row *d, int out_w, int x0, int x1,         \
+                                                  int in_x, int in_w) {                                      \
+        if (x1 - x0 < 4) x0 = x1 = out_w;                                                                    \
+        depthwise_edge(d, 0, x0, in_x, in_w, kernel);                                                        \
+        if (x1 > x0 && (kernel) == 3 && d->r0 == 0 && d->r1 == 3)                                            \
+            depthwise_inside(d, x0, x1, true, kernel, stride);                                               \
+        else if (x1 > x0)                                                                                    \
+            depthwise_inside(d, x0, x1, false, kernel, stride);                                              \
+        depthwise_edge(d, x1, out_w, in_x, in_w, kernel);                                                    \
+    }
+ROW(3, 1)
+ROW(3, 2)
+ROW(5, 1)
+ROW(5, 2)
+#undef ROW
+static void depthwise_row_any(const depthwise_row *d, int out_w, int x0, int x1, int in_x, int in_w) {
+    depthwise_edge(d, 0, out_w, in_x, in_w, d->kernel_w);
+}
+
+static depthwise_fn depthwise_choose(const pcti_simd_window *w) {
+    if (w->dilation_w != 1 || w->stride_w > 2) return depthwise_row_any;
+    if (w->kernel_w == 3) return w->stride_w == 1 ? depthwise_row_3_1 : depthwise_row_3_2;
+    if (w->kernel_w == 5) return w->stride_w == 1 ? depthwise_row_5_1 : depthwise_row_5_2;
+    return depthwise_row_any;
 }
 
 static void depthwise(const pcti_simd_window *w, const float *src, ptrdiff_t src_row, const float *wei,
                       const float *bias, float *dst, ptrdiff_t dst_row, int y0, int y1, float lo, float hi) {
-#define CASE(kernel, stride)                                                                                 \
-    if (w->kernel_w == (kernel) && w->stride_w == (stride) && w->dilation_w == 1) {                          \
-        depthwise_rows(w, kernel, stride, 1, src, src_row, wei, bias, dst, dst_row, y0, y1, lo, hi);         \
-        return;                                                                                              \
-    }
-    CASE(3, 1)
-    CASE(3, 2)
-    CASE(5, 1)
-    CASE(5, 2)
-#undef CASE
-    depthwise_rows(w, w->kernel_w, w->stride_w, w->dilation_w, src, src_row, wei, bias, dst, dst_row, y0, y1,
-                   lo, hi);
+    const depthwise_fn row = depthwise_choose(w);
+    int left, right;
+    columns_inside(w, &left, &right);
+    for (int y = y0; y < y1; y++)
+        for (int half = 0; half < HALVES; half++) {
+            const int in_y = y * w->stride_h - w->pad_top;
+            depthwise_row d = {.src = src + in_y * src_row - (ptrdiff_t)w->pad_left * PCTI_LANES + half * VL,
+                               .wei = wei + half * VL,
+                               .dst = dst + y * dst_row + half * VL,
+                               .tap_row = w->dilation_h * src_row,
+                               .kernel_w = w->kernel_w,
+                               .stride = w->stride_w,
+                               .dilation = w->dilation_w,
+                               .bias = bias ? v_load(bias + half * VL) : v_zero(),
+                               .lo = v_set1(lo),
+                               .hi = v_set1(hi)};
+            taps_inside(in_y, w->kernel_h, w->dilation_h, w->in_h, &d.r0, &d.r1);
+            row(&d, w->out_w, left, right, -w->pad_left, w->in_w);
+        }
 }
 
 /* ---- gathering and padding ---- */
