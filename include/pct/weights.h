@@ -15,13 +15,12 @@ extern "C" {
  * not be shortened while it is open. Everything that a getter returns lives until pct_weights_close. */
 typedef struct pct_weights pct_weights;
 
-/* Maps the file and checks every range of every tensor against it; no tensor data is read.
- * PCT_ERROR_FORMAT for a broken file, PCT_ERROR_UNSUPPORTED for a valid one that is beyond this reader (a
- * compressed zip entry, a global that a state dict does not need, rank above PCT_MAX_RANK); messages name
- * file and tensor. PyTorch checkpoints may nest: if the top holds tensors, or more than one dict does, nested
- * ones are named by their path
- * ("model.fc.weight"); if no tensor but exactly one dict of tensors lies at the top ({"epoch": 3,
- * "state_dict": {...}}), it is taken as the whole file. Values that are not tensors are passed over. */
+/* Maps the file and checks every range of every tensor against it; no tensor data is read. PCT_ERROR_FORMAT for a
+ * broken file, PCT_ERROR_UNSUPPORTED for a valid one that is beyond this reader (a compressed zip entry, a global that
+ * no state dict needs); a tensor of more than PCT_MAX_RANK dimensions is refused too. Messages name file and tensor.
+ * PyTorch checkpoints may nest: if no tensor but exactly one dict of tensors lies at the top ({"epoch": 3,
+ * "state_dict": {...}}), that dict is taken as the whole file; otherwise nested tensors are named by their path
+ * ("model.fc.weight"). Values that are not tensors are passed over. */
 PCT_API pct_status pct_weights_open(const char *path, pct_weights **weights);
 PCT_API void pct_weights_close(pct_weights *weights); /* NULL allowed */
 
