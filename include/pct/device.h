@@ -3,6 +3,7 @@
 #define PCT_DEVICE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "pct/status.h"
