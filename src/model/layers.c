@@ -84,7 +84,7 @@ static void pad_same(int64_t size, int64_t kernel, int64_t stride, int64_t *befo
     *after = zeros - zeros / 2;
 }
 
-pct_value pcti_net_conv(pcti_net *net, pct_value src, pcti_conv conv, const char *name, ...) {
+pct_value pcti_net_conv(pcti_net *net, pct_value src, pcti_conv_spec conv, const char *name, ...) {
     PRINT_NAME(full);
     pct_shape shape = shape_of(net, src);
     int64_t groups = pcti_max(conv.groups, 1), stride = pcti_max(conv.stride, 1);
@@ -112,8 +112,9 @@ pct_value pcti_net_batch_norm(pcti_net *net, pct_value src, double epsilon, cons
 pct_value pcti_net_linear(pcti_net *net, pct_value src, int64_t out, const char *name, ...) {
     PRINT_NAME(full);
     pct_shape weight = {PCT_F32, 2, {out, pcti_net_channels(net, src)}}, bias = vector(out);
-    pct_value srcs[3] = {src, add_parameter(net, full, "weight", &weight),
-                         add_parameter(net, full, "bias", &bias)};
+    pct_value srcs[3] = {src};
+    srcs[1] = add_parameter(net, full, "weight", &weight);
+    srcs[2] = add_parameter(net, full, "bias", &bias);
     return add_node(net, "dense", full, NULL, srcs, 3);
 }
 
@@ -157,7 +158,7 @@ pct_value pcti_net_flatten(pcti_net *net, pct_value src, const char *name, ...) 
 
 /* ---- pooling ---- */
 
-static pct_value add_pool(pcti_net *net, pct_value src, pct_pool_kind kind, pcti_pool pool,
+static pct_value add_pool(pcti_net *net, pct_value src, pct_pool_kind kind, pcti_pool_spec pool,
                           const char *full) {
     pct_pool2d_params params = {.kind = kind,
                                 .kernel = {pool.kernel, pool.kernel},
@@ -167,12 +168,12 @@ static pct_value add_pool(pcti_net *net, pct_value src, pct_pool_kind kind, pcti
     return add_node(net, "pool2d", full, &params, &src, 1);
 }
 
-pct_value pcti_net_max_pool(pcti_net *net, pct_value src, pcti_pool pool, const char *name, ...) {
+pct_value pcti_net_max_pool(pcti_net *net, pct_value src, pcti_pool_spec pool, const char *name, ...) {
     PRINT_NAME(full);
     return add_pool(net, src, PCT_POOL_MAX, pool, full);
 }
 
-pct_value pcti_net_average_pool(pcti_net *net, pct_value src, pcti_pool pool, const char *name, ...) {
+pct_value pcti_net_average_pool(pcti_net *net, pct_value src, pcti_pool_spec pool, const char *name, ...) {
     PRINT_NAME(full);
     return add_pool(net, src, PCT_POOL_AVERAGE, pool, full);
 }

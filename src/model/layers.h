@@ -30,15 +30,15 @@ void pcti_net_leave(pcti_net *net, size_t entered);
 int64_t pcti_net_channels(pcti_net *net, pct_value src);
 
 /* Square filters. Channels of the source are taken from its shape. */
-typedef struct pcti_conv {
+typedef struct pcti_conv_spec {
     int64_t out, kernel;
     int64_t stride, groups; /* 0: 1 */
     int64_t pad;            /* on each side */
     bool
         same; /* TensorFlow's SAME in place of pad: the result has ceil(size / stride), odd zeros come last */
     bool bias;
-} pcti_conv;
-pct_value pcti_net_conv(pcti_net *net, pct_value src, pcti_conv conv, const char *name, ...)
+} pcti_conv_spec;
+pct_value pcti_net_conv(pcti_net *net, pct_value src, pcti_conv_spec conv, const char *name, ...)
     PCTI_PRINTF(4, 5);
 
 /* Batch normalisation with stored statistics; epsilon 0: 1e-5. */
@@ -56,13 +56,13 @@ pct_value pcti_net_dropout(pcti_net *net, pct_value src, double probability, con
     PCTI_PRINTF(4, 5);
 
 /* Square windows. */
-typedef struct pcti_pool {
+typedef struct pcti_pool_spec {
     int64_t kernel, stride, pad;
     bool ceil;
-} pcti_pool;
-pct_value pcti_net_max_pool(pcti_net *net, pct_value src, pcti_pool pool, const char *name, ...)
+} pcti_pool_spec;
+pct_value pcti_net_max_pool(pcti_net *net, pct_value src, pcti_pool_spec pool, const char *name, ...)
     PCTI_PRINTF(4, 5);
-pct_value pcti_net_average_pool(pcti_net *net, pct_value src, pcti_pool pool, const char *name, ...)
+pct_value pcti_net_average_pool(pcti_net *net, pct_value src, pcti_pool_spec pool, const char *name, ...)
     PCTI_PRINTF(4, 5);
 /* (N,C,H,W) to (N,C,1,1). */
 pct_value pcti_net_global_average(pcti_net *net, pct_value src, const char *name, ...) PCTI_PRINTF(3, 4);

@@ -14,12 +14,12 @@ pct_value pcti_zoo_vgg(pcti_net *net, pct_value x, int variant) {
     for (int stage = 0; stage < 5; stage++) {
         for (int i = 0; i < table[row].convs[stage]; i++) {
             x = pcti_net_conv(net, x,
-                              (pcti_conv){.out = channels[stage], .kernel = 3, .pad = 1, .bias = true}, "%d",
-                              index++);
+                              (pcti_conv_spec){.out = channels[stage], .kernel = 3, .pad = 1, .bias = true},
+                              "%d", index++);
             if (variant > PCTI_VGG_BN) x = pcti_net_batch_norm(net, x, 0, "%d", index++);
             x = pcti_net_relu(net, x, "%d", index++);
         }
-        x = pcti_net_max_pool(net, x, (pcti_pool){.kernel = 2, .stride = 2}, "%d", index++);
+        x = pcti_net_max_pool(net, x, (pcti_pool_spec){.kernel = 2, .stride = 2}, "%d", index++);
     }
     pcti_net_leave(net, scope);
 
