@@ -409,7 +409,9 @@ static void winograd_case(const pcti_simd *simd) {
     pick_clip(&w.lo, &w.hi);
     float *wei = values((size_t)outputs * channels * 9, uniform), *bias = values((size_t)outputs, uniform);
     buffer u = buffer_new(pcti_winograd_weights_floats(outputs, channels));
-    pcti_winograd_weights(u.data, outputs, channels, wei, (ptrdiff_t)channels * 9, 9);
+    for (int panel = 0; panel * PCTI_PANEL < outputs; panel++)
+        pcti_winograd_weights(u.data, outputs, channels, panel, wei + (size_t)panel * PCTI_PANEL * channels * 9,
+                              (ptrdiff_t)channels * 9, 9);
     w.wei = u.data, w.bias = bias;
     char text[256];
     window_print(&window, simd->name, pool ? "winograd with pool" : "winograd", text, sizeof text);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const pcti_simd *pcti_simd_at(int i) {
     const pcti_simd *usable[3];
@@ -67,8 +68,8 @@ size_t pcti_winograd_weights_floats(int outputs, int channels) {
 }
 
 /* G g G', with the G of F(4x4,3x3) for the points 0, 1, -1, 2, -2, infinity. */
-void pcti_winograd_weights(float *dst, int outputs, int channels, const float *wei, ptrdiff_t stride_k,
-                           ptrdiff_t stride_c) {
+void pcti_winograd_weights(float *dst, int outputs, int channels, int panel, const float *wei,
+                           ptrdiff_t stride_k, ptrdiff_t stride_c) {
     static const double g[6][3] = {{1.0 / 4, 0, 0},
                                    {-1.0 / 6, -1.0 / 6, -1.0 / 6},
                                    {-1.0 / 6, 1.0 / 6, -1.0 / 6},
@@ -76,23 +77,22 @@ void pcti_winograd_weights(float *dst, int outputs, int channels, const float *w
                                    {1.0 / 24, -1.0 / 12, 1.0 / 6},
                                    {0, 0, 1}};
     const size_t tap = pcti_simd_pack_floats(outputs, channels);
-    for (int k0 = 0; k0 < outputs; k0 += PCTI_PANEL) {
-        const int width = outputs - k0 > PCTI_LANES ? PCTI_PANEL : PCTI_LANES;
-        float *to = dst + (size_t)k0 * (size_t)channels;
-        for (int c = 0; c < channels; c++)
-            for (int k = k0; k < k0 + width; k++, to++) {
-                double rows[6][3] = {{0}};
-                for (int i = 0; i < 6 && k < outputs; i++)
-                    for (int s = 0; s < 3; s++) {
-                        const float *from = wei + k * stride_k + c * stride_c + s;
-                        rows[i][s] = g[i][0] * from[0] + g[i][1] * from[3] + g[i][2] * from[6];
-                    }
-                for (int i = 0; i < 6; i++)
-                    for (int j = 0; j < 6; j++)
-                        to[(size_t)(i * 6 + j) * tap] =
-                            (float)(rows[i][0] * g[j][0] + rows[i][1] * g[j][1] + rows[i][2] * g[j][2]);
-            }
-    }
+    const int k0 = panel * PCTI_PANEL, width = outputs - k0 > PCTI_LANES ? PCTI_PANEL : PCTI_LANES,
+              valid = simd_min(outputs - k0, width);
+    float *to = dst + (size_t)k0 * (size_t)channels;
+    for (int c = 0; c < channels; c++)
+        for (int k = 0; k < width; k++, to++) {
+            double rows[6][3] = {{0}};
+            for (int i = 0; i < 6 && k < valid; i++)
+                for (int s = 0; s < 3; s++) {
+                    const float *from = wei + k * stride_k + c * stride_c + s;
+                    rows[i][s] = g[i][0] * from[0] + g[i][1] * from[3] + g[i][2] * from[6];
+                }
+            for (int i = 0; i < 6; i++)
+                for (int j = 0; j < 6; j++)
+                    to[(size_t)(i * 6 + j) * tap] =
+                        (float)(rows[i][0] * g[j][0] + rows[i][1] * g[j][1] + rows[i][2] * g[j][2]);
+        }
 }
 
 int pcti_winograd_tiles(const pcti_winograd *w) {
@@ -104,11 +104,15 @@ size_t pcti_winograd_floats(int channels, int outputs, int tiles) {
 }
 
 int pcti_winograd_block(const pcti_simd *simd, int channels, int outputs) {
-    const int64_t tile_bytes = (int64_t)WINOGRAD_TAPS * (channels + outputs) * 4, l2_bytes = 1 << 20,
-                  most = 48;
-    const int64_t fit = l2_bytes / tile_bytes / simd->tile_rows * simd->tile_rows;
-    const int64_t limit = most / simd->tile_rows * simd->tile_rows, least = simd->tile_rows == 14 ? 14 : 12;
-    return (int)(fit < least ? least : fit > limit ? limit : fit);
+    long l2_bytes = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    l2_bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    if (l2_bytes <= 0) l2_bytes = 1 << 20;
+    const int64_t tile_bytes = (int64_t)WINOGRAD_TAPS * (channels + outputs) * (int64_t)sizeof(float);
+    const int fit = (int)(l2_bytes / tile_bytes), least = 12, most = 48;
+    return simd_max((least + simd->tile_rows - 1) / simd->tile_rows, simd_min(fit, most) / simd->tile_rows) *
+           simd->tile_rows;
 }
 
 void pcti_simd_strip(const pcti_simd_window *w, int count, int *rows, int *columns) {

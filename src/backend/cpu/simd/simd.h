@@ -168,16 +168,16 @@ void pcti_simd_pack(float *dst, int outputs, int depth, int first, int count, co
 /* Floats of all panels: outputs rounded up to 16, times depth. */
 size_t pcti_simd_pack_floats(int outputs, int depth);
 
-/* wei[k*stride_k + c*stride_c + r*3 + s] to U[tap][panel][C][32], computed in double and rounded once. */
-void pcti_winograd_weights(float *dst, int outputs, int channels, const float *wei, ptrdiff_t stride_k,
-                           ptrdiff_t stride_c);
+/* One panel of U[tap][panel][C][32]: wei[k*stride_k + c*stride_c + r*3 + s], k counted from the panel's first
+ * output, computed in double and rounded once. */
+void pcti_winograd_weights(float *dst, int outputs, int channels, int panel, const float *wei,
+                           ptrdiff_t stride_k, ptrdiff_t stride_c);
 size_t pcti_winograd_weights_floats(int outputs, int channels);
 /* Tiles of all pictures. */
 int pcti_winograd_tiles(const pcti_winograd *w);
 /* Scratch for `tiles` tiles, in floats. */
 size_t pcti_winograd_floats(int channels, int outputs, int tiles);
-/* A good `block` for winograd_share: as many whole register tiles as keep the scratch in about 1 MiB of L2.
- */
+/* A good `block` for winograd_share: as many whole register tiles as keep the scratch in the L2, 12 to 48. */
 int pcti_winograd_block(const pcti_simd *simd, int channels, int outputs);
 
 /* Rows and columns of pad_rows' strip for `count` output rows. */
