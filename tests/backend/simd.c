@@ -1,6 +1,7 @@
 /* Every kernel of every instruction set that this processor has, against plain loops in double. Buffers start
  * as NaN of one bit pattern, gaps and guards included: what is not to be read poisons the result, what is not
  * to be written must keep the pattern. Values are small integers where the result must be exact. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -410,8 +411,8 @@ static void winograd_case(const pcti_simd *simd) {
     float *wei = values((size_t)outputs * channels * 9, uniform), *bias = values((size_t)outputs, uniform);
     buffer u = buffer_new(pcti_winograd_weights_floats(outputs, channels));
     for (int panel = 0; panel * PCTI_PANEL < outputs; panel++)
-        pcti_winograd_weights(u.data, outputs, channels, panel, wei + (size_t)panel * PCTI_PANEL * channels * 9,
-                              (ptrdiff_t)channels * 9, 9);
+        pcti_winograd_weights(u.data, outputs, channels, panel,
+                              wei + (size_t)panel * PCTI_PANEL * channels * 9, (ptrdiff_t)channels * 9, 9);
     w.wei = u.data, w.bias = bias;
     char text[256];
     window_print(&window, simd->name, pool ? "winograd with pool" : "winograd", text, sizeof text);

@@ -21,6 +21,7 @@ typedef __m512 v;
 #define v_min(a, b) _mm512_min_ps(a, b)
 /* NaN where either operand is NaN. */
 #define v_max_nan(a, b) _mm512_mask_mov_ps(v_max(a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a)
-#define v_prefetch(p) _mm_prefetch((const char *)(p), _MM_HINT_T1)
+#define v_prefetch_l2(p) _mm_prefetch((const char *)(p), _MM_HINT_T1)
+#define v_prefetch_l1(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
 
 #include "backend/cpu/simd/kernels_impl.h"

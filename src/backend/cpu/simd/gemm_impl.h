@@ -85,14 +85,15 @@ INLINE void tile(const int rows, const int panel, const bool dense_rows, const t
             const float *a[4] = {block, block + 4 * a_row, block + 8 * a_row, block + 12 * a_row};
             int n = simd_min(left, PCTI_LANES);
             for (; n >= 4; n -= 4) {
-                v_prefetch(ahead);
-                v_prefetch(ahead + 16);
                 if (stream) {
 #pragma GCC unroll 8
-                    for (int k = 2; k < 8; k++) v_prefetch(ahead + k * 16);
-                    ahead += 6 * 16;
+                    for (int k = 0; k < 8; k++) v_prefetch_l1(ahead + k * 16);
+                    ahead += 8 * 16;
+                } else {
+                    v_prefetch_l2(ahead);
+                    v_prefetch_l2(ahead + 16);
+                    ahead += 2 * 16;
                 }
-                ahead += 2 * 16;
 #pragma GCC unroll 4
                 for (int q = 0; q < 4; q++) tile_step(rows, vectors, sums, a, a_row, q, b + q * panel);
                 a[0] += 4, a[1] += 4, a[2] += 4, a[3] += 4;

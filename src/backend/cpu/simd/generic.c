@@ -52,6 +52,7 @@ static inline v v_max_nan(v a, v b) {
     return v_select((a > b) | (a != a), a, b);
 }
 #define v_keep(x) ((void)(x))
-#define v_prefetch(p) __builtin_prefetch(p, 0, 2)
+#define v_prefetch_l2(p) __builtin_prefetch(p, 0, 2)
+#define v_prefetch_l1(p) __builtin_prefetch(p, 0, 3)
 
 #include "backend/cpu/simd/kernels_impl.h"

@@ -77,8 +77,8 @@ void pcti_winograd_weights(float *dst, int outputs, int channels, int panel, con
                                    {1.0 / 24, -1.0 / 12, 1.0 / 6},
                                    {0, 0, 1}};
     const size_t tap = pcti_simd_pack_floats(outputs, channels);
-    const int k0 = panel * PCTI_PANEL, width = outputs - k0 > PCTI_LANES ? PCTI_PANEL : PCTI_LANES,
-              valid = simd_min(outputs - k0, width);
+    const int k0 = panel * PCTI_PANEL, width = outputs - k0 > PCTI_LANES ? PCTI_PANEL : PCTI_LANES;
+    const int valid = simd_min(outputs - k0, width);
     float *to = dst + (size_t)k0 * (size_t)channels;
     for (int c = 0; c < channels; c++)
         for (int k = 0; k < width; k++, to++) {
