@@ -130,6 +130,8 @@ typedef void (*tile_fn)(const tile_args *t);
 #define EACH_TILE(x) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14)
 #elif TILE_ROWS == 6
 #define EACH_TILE(x) x(1) x(2) x(3) x(4) x(5) x(6)
+#elif TILE_ROWS == 4
+#define EACH_TILE(x) x(1) x(2) x(3) x(4)
 #else
 #define EACH_TILE(x) x(1) x(2)
 #endif

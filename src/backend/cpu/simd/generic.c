@@ -28,8 +28,9 @@ static inline v v_select(v_mask m, v a, v b) {
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
-#define TILE_ROWS 6 /* 6 x 4 accumulators, 4 of B and 2 of A: 30 of 32 registers */
-#define WIDE_ROWS 3
+#define TILE_ROWS 4 /* 4 x 4 accumulators, 4 of B, 4 of A with four channels each; more rows spill (gcc 12)  \
+                     */
+#define WIDE_ROWS 2
 static inline v v_fma(v a, v b, v c) {
     return (v)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 }
