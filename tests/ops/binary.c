@@ -1,0 +1,72 @@
+#include "harness.h"
+
+enum { COMPUTED = -1 };
+
+static const ops_case cases[] = {
+    {"binary fn=add src=2x37x5x7 other=2x37x5x7", .constants_from = COMPUTED},
+    {"binary fn=add src=2x37x5x7 other=2x37x5x7", OPS_RELU, COMPUTED},
+    {"binary fn=add src=2x16x5x7 other=2x16x5x7", OPS_RELU6, COMPUTED},
+    {"binary fn=add src=2x37x5x7 other=2x37x5x7"},
+    {"binary fn=add src=1031 other=1031", OPS_RELU, COMPUTED},
+    {"binary fn=add src=scalar other=scalar", .constants_from = COMPUTED},
+    {"binary fn=sub src=3x20x3x3 other=3x20x3x3", .constants_from = COMPUTED},
+    {"binary fn=mul src=3x20x3x3 other=3x20x3x3", OPS_RELU, COMPUTED},
+    {"binary fn=div src=3x32x3x3 other=3x32x3x3", .constants_from = COMPUTED, .low = 0.5, .high = 3,
+     .no_integers = true},
+    {"binary fn=div src=3x20x3x3 other=3x20x3x3", .constants_from = COMPUTED, .low = 0.5, .high = 3,
+     .no_integers = true},
+    {"binary fn=max src=3x20x3x3 other=3x20x3x3", .constants_from = COMPUTED},
+    {"binary fn=min src=5x7x11 other=5x7x11", OPS_RELU6, COMPUTED},
+    {"binary fn=pow src=3x20x3x3 other=3x20x3x3", .constants_from = COMPUTED, .low = 0.5, .high = 3,
+     .no_integers = true},
+    {"binary fn=pow src=3x20x3x3 other=scalar", .low = 0.5, .high = 3, .no_integers = true},
+    {"binary fn=add src=2x32x6x6 other=2x32x6x6", OPS_RANGE, COMPUTED},
+    {"binary fn=mul src=2x32x6x6 other=2x32x6x6", OPS_RANGE, COMPUTED},
+    /* one operand by channel */
+    {"binary fn=add src=2x37x5x7 other=1x37x1x1"},
+    {"binary fn=mul src=2x37x5x7 other=37x1x1", OPS_RELU},
+    {"binary fn=sub src=37x1x1 other=2x37x5x7", .constants_from = COMPUTED},
+    {"binary fn=add src=2x37x5x7 other=scalar"},
+    {"binary fn=add src=2x37x5x7 other=1x1x1x1"},
+    {"binary fn=div src=2x37x5x7 other=37x1x1", .low = 0.5, .high = 3, .no_integers = true},
+    {"binary fn=div src=2x37x5x7 other=scalar", .low = 0.5, .high = 3, .no_integers = true},
+    {"binary fn=max src=2x48x5x7 other=1x48x1x1"},
+    {"binary fn=min src=2x48x5x7 other=1x48x1x1", OPS_RANGE},
+    {"binary fn=mul src=2x37x5x7 other=2x37x1x1", .constants_from = COMPUTED},
+    {"binary fn=mul src=2x37x1x1 other=2x37x5x7", .constants_from = COMPUTED},
+    {"binary fn=mul src=3x37x5x7 other=1x37x1x1", .constants_from = COMPUTED},
+    {"binary fn=div src=2x37x5x7 other=2x37x1x1", .constants_from = COMPUTED, .low = 0.5, .high = 3,
+     .no_integers = true},
+    {"binary fn=sub src=2x32x1x1 other=2x32x5x7", OPS_RANGE, COMPUTED},
+    /* any broadcast */
+    {"binary fn=add src=2x37x5x7 other=7"},
+    {"binary fn=add src=7 other=2x3x5x7", .constants_from = COMPUTED},
+    {"binary fn=sub src=2x1x5x1 other=1x3x1x7", .constants_from = COMPUTED},
+    {"binary fn=mul src=4x1 other=1x5", OPS_RELU, COMPUTED},
+    {"binary fn=max src=2x3x4x5x2 other=4x1x2", .constants_from = COMPUTED},
+    {"binary fn=div src=3x5 other=3x1", .low = 0.5, .high = 3, .no_integers = true},
+    {"binary fn=add src=2x32x6x6 other=6x1", OPS_RANGE, COMPUTED},
+    {"binary fn=add src=0x3x4x4 other=1x3x1x1"},
+    {"binary fn=add src=2x3 other=2x4", .must_fail = true},
+    {"binary fn=add src=2x3 other=i64:2x3", .must_fail = true},
+    {"binary fn=add src=2x3", .must_fail = true},
+    {"binary fn=modulo src=2x3 other=2x3", .must_fail = true},
+    {"prelu src=2x37x5x7 slope=37"},
+    {"prelu src=2x37x5x7 slope=1"},
+    {"prelu src=2x37x5x7 slope=37x1x1"},
+    {"prelu src=2x37x5x7 slope=1x37x1x1", .constants_from = COMPUTED},
+    {"prelu src=3x20 slope=20"},
+    {"prelu src=3x20x5 slope=scalar", .constants_from = COMPUTED},
+    {"prelu src=11 slope=1"},
+    {"prelu src=2x32x6x6 slope=32", OPS_RANGE},
+    {"prelu src=2x32x6 slope=32", OPS_RANGE},
+    {"prelu src=0x3x4x4 slope=3"},
+    {"prelu src=2x37x5x7 slope=7", .must_fail = true},
+    {"prelu src=11 slope=11", .must_fail = true},
+};
+
+int main(void) {
+    return ops_run(
+        "binary", cases, sizeof cases / sizeof *cases,
+        "binary:same_shape binary:channel binary:broadcast binary:power prelu:blocked prelu:plain");
+}
