@@ -167,13 +167,15 @@ pct_status pct_graph_add(pct_graph *graph, const char *op_name, const char *name
     pcti_node node = {0};
     pct_shape shapes[2];
     char number[64];
-    for (int i = 0; i < n_dst; i++) dsts[i] = PCT_NONE;
     const pcti_op *op = pcti_op_find(op_name);
-    if (!op) return pcti_fail(PCT_ERROR_ARGUMENT, "there is no operator \"%s\"", op_name);
-    if (n_dst != op->n_dst || n_dst > 2)
-        return pcti_fail(PCT_ERROR_ARGUMENT, "%s: has %d results, not %d", op_name, op->n_dst, n_dst);
     snprintf(number, sizeof number, "%s_%zu", op_name, graph->n_nodes);
-    if (!(node.name = pcti_strdup(name ? name : number))) return PCT_ERROR_MEMORY;
+    if (!(node.name = pcti_strdup(name ? name : number))) {
+        status = PCT_ERROR_MEMORY;
+        goto fail;
+    }
+    if (!op) PCTI_TRY(pcti_fail(PCT_ERROR_ARGUMENT, "there is no operator \"%s\"", op_name));
+    if (n_dst != op->n_dst || n_dst > 2)
+        PCTI_TRY(pcti_fail(PCT_ERROR_ARGUMENT, "%s: has %d results, not %d", op_name, op->n_dst, n_dst));
     PCTI_TRY(fill_node(graph, op, params, srcs, n_src, n_dst, &node, shapes));
     PCTI_TRY(pcti_grow(&graph->nodes, &graph->nodes_capacity, graph->n_nodes, sizeof *graph->nodes));
     for (int i = 0; i < n_dst; i++) {
@@ -185,8 +187,9 @@ pct_status pct_graph_add(pct_graph *graph, const char *op_name, const char *name
     }
     graph->nodes[graph->n_nodes++] = node;
     return PCT_OK;
-fail:
-    status = pcti_fail_in(status, "node %s", node.name);
+fail: /* dsts may be srcs, so they are cleared only now */
+    for (int i = 0; i < n_dst; i++) dsts[i] = PCT_NONE;
+    status = pcti_fail_in(status, "node %s", node.name ? node.name : number);
     free_node(&node);
     return status;
 }

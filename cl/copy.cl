@@ -1,0 +1,1 @@
+/* Copies of boxes of elements: concat, slice, pad, transpose, reshape. */
