@@ -34,16 +34,13 @@ typedef struct pcti_conv_spec {
     int64_t out, kernel;
     int64_t stride, groups; /* 0: 1 */
     int64_t pad;            /* on each side */
-    bool
-        same; /* TensorFlow's SAME in place of pad: the result has ceil(size / stride), odd zeros come last */
+    bool same; /* TensorFlow's SAME in place of pad: the result has ceil(size / stride), odd zeros come last */
     bool bias;
 } pcti_conv_spec;
-pct_value pcti_net_conv(pcti_net *net, pct_value src, pcti_conv_spec conv, const char *name, ...)
-    PCTI_PRINTF(4, 5);
+pct_value pcti_net_conv(pcti_net *net, pct_value src, pcti_conv_spec conv, const char *name, ...) PCTI_PRINTF(4, 5);
 
 /* Batch normalisation with stored statistics; epsilon 0: 1e-5. */
-pct_value pcti_net_batch_norm(pcti_net *net, pct_value src, double epsilon, const char *name, ...)
-    PCTI_PRINTF(4, 5);
+pct_value pcti_net_batch_norm(pcti_net *net, pct_value src, double epsilon, const char *name, ...) PCTI_PRINTF(4, 5);
 /* dst[n,k] = bias[k] + sum over c of weight[k,c] * src[n,c]. */
 pct_value pcti_net_linear(pcti_net *net, pct_value src, int64_t out, const char *name, ...) PCTI_PRINTF(4, 5);
 
@@ -52,8 +49,7 @@ pct_value pcti_net_relu6(pcti_net *net, pct_value src, const char *name, ...) PC
 pct_value pcti_net_add(pcti_net *net, pct_value a, pct_value b, const char *name, ...) PCTI_PRINTF(4, 5);
 /* Channels of a, then those of b. */
 pct_value pcti_net_concat(pcti_net *net, pct_value a, pct_value b, const char *name, ...) PCTI_PRINTF(4, 5);
-pct_value pcti_net_dropout(pcti_net *net, pct_value src, double probability, const char *name, ...)
-    PCTI_PRINTF(4, 5);
+pct_value pcti_net_dropout(pcti_net *net, pct_value src, double probability, const char *name, ...) PCTI_PRINTF(4, 5);
 
 /* Square windows. */
 typedef struct pcti_pool_spec {

@@ -22,29 +22,34 @@ typedef struct tensor_source {
     size_t index;
 } tensor_source;
 
-static void release_file(shared_file *file) {
+static void release_file(shared_file *file)
+{
     if (atomic_fetch_sub(&file->users, 1) != 1) return;
     pct_weights_close(file->weights);
     pcti_free(file);
 }
 
-static pct_status read_tensor(void *cookie, int64_t first, int64_t count, float *dst) {
+static pct_status read_tensor(void *cookie, int64_t first, int64_t count, float *dst)
+{
     const tensor_source *source = cookie;
     return pct_weights_read_f32(source->file->weights, source->index, first, count, dst);
 }
 
-static void drop_tensor(void *cookie, int64_t first, int64_t count) {
+static void drop_tensor(void *cookie, int64_t first, int64_t count)
+{
     const tensor_source *source = cookie;
     pct_weights_drop(source->file->weights, source->index, first, count);
 }
 
-static void destroy_tensor(void *cookie) {
+static void destroy_tensor(void *cookie)
+{
     tensor_source *source = cookie;
     release_file(source->file);
     pcti_free(source);
 }
 
-static pct_status bind_tensor(pct_graph *graph, pct_value parameter, shared_file *file, size_t index) {
+static pct_status bind_tensor(pct_graph *graph, pct_value parameter, shared_file *file, size_t index)
+{
     tensor_source *cookie = pcti_calloc(1, sizeof *cookie);
     if (!cookie) return PCT_ERROR_MEMORY;
     *cookie = (tensor_source){file, index};
@@ -68,7 +73,8 @@ typedef struct name_list {
 } name_list;
 enum { LIST_BYTES = 2000 };
 
-static void list_name(name_list *list, const char *name, const char *detail) {
+static void list_name(name_list *list, const char *name, const char *detail)
+{
     list->count++;
     if (list->text.length + strlen(name) + strlen(detail) > LIST_BYTES)
         list->left_out++;
@@ -76,7 +82,8 @@ static void list_name(name_list *list, const char *name, const char *detail) {
         pcti_text_add(&list->text, "%s%s%s", list->text.length ? ", " : "", name, detail);
 }
 
-static void add_list(pcti_text *message, const name_list *list, const char *what) {
+static void add_list(pcti_text *message, const name_list *list, const char *what)
+{
     if (!list->count) return;
     pcti_text_add(message, "%s%d %s: %s", message->length ? "; " : "", list->count, what,
                   list->text.data ? list->text.data : "");
@@ -87,7 +94,8 @@ typedef struct misfit {
     name_list missing, shape, unused;
 } misfit;
 
-static pct_status report(misfit *found, const pct_model *model, const char *path) {
+static pct_status report(misfit *found, const pct_model *model, const char *path)
+{
     pct_status status = PCT_OK;
     pcti_text message = {0};
     add_list(&message, &found->missing, "tensors are missing");
@@ -96,8 +104,8 @@ static pct_status report(misfit *found, const pct_model *model, const char *path
     if (message.failed || found->missing.text.failed || found->shape.text.failed || found->unused.text.failed)
         status = PCT_ERROR_MEMORY;
     else if (message.length)
-        status = pcti_fail(PCT_ERROR_FORMAT, "%s: not the weights of this %s: %s", path, model->info.name,
-                           message.data);
+        status =
+            pcti_fail(PCT_ERROR_FORMAT, "%s: not the weights of this %s: %s", path, model->info.name, message.data);
     pcti_text_free(&message);
     pcti_text_free(&found->missing.text);
     pcti_text_free(&found->shape.text);
@@ -105,8 +113,9 @@ static pct_status report(misfit *found, const pct_model *model, const char *path
     return status;
 }
 
-static pct_status check_shape(const pct_weights *weights, size_t index, const pct_graph *graph,
-                              pct_value parameter, const char *name, name_list *wrong) {
+static pct_status check_shape(const pct_weights *weights, size_t index, const pct_graph *graph, pct_value parameter,
+                              const char *name, name_list *wrong)
+{
     pct_shape in_file, wanted;
     char file_text[PCTI_SHAPE_TEXT], wanted_text[PCTI_SHAPE_TEXT], detail[2 * PCTI_SHAPE_TEXT + 32];
     PCTI_RETURN_IF_FAILED(pct_weights_shape(weights, index, &in_file));
@@ -121,7 +130,8 @@ static pct_status check_shape(const pct_weights *weights, size_t index, const pc
 }
 
 /* How many batches a batch-norm layer has seen: of no use outside of PyTorch. */
-static bool is_batch_counter(const char *name) {
+static bool is_batch_counter(const char *name)
+{
     static const char leaf[] = "num_batches_tracked";
     size_t length = strlen(name), wanted = sizeof leaf - 1;
     return length >= wanted && !strcmp(name + length - wanted, leaf) &&
@@ -129,8 +139,8 @@ static bool is_batch_counter(const char *name) {
 }
 
 /* indices[i]: the tensor of parameter i. */
-static pct_status match(const pct_model *model, const pct_weights *weights, const char *path,
-                        size_t *indices) {
+static pct_status match(const pct_model *model, const pct_weights *weights, const char *path, size_t *indices)
+{
     pct_status status = PCT_OK;
     misfit found = {0};
     size_t count = pct_weights_count(weights);
@@ -155,7 +165,8 @@ fail:
     return status != PCT_OK ? status : fit;
 }
 
-pct_status pct_model_load(pct_model *model, const char *path) {
+pct_status pct_model_load(pct_model *model, const char *path)
+{
     pct_status status;
     int count = pct_graph_parameter_count(model->graph);
     size_t *indices = pcti_calloc((size_t)count, sizeof *indices);

@@ -32,11 +32,13 @@ static const struct zoo_row {
 };
 enum { ZOO_ROWS = sizeof zoo / sizeof zoo[0] };
 
-const char *pct_model_list(int index) {
+const char *pct_model_list(int index)
+{
     return index >= 0 && index < ZOO_ROWS ? zoo[index].name : NULL;
 }
 
-static pct_status find_row(const char *name, const struct zoo_row **row) {
+static pct_status find_row(const char *name, const struct zoo_row **row)
+{
     *row = NULL;
     for (int i = 0; i < ZOO_ROWS; i++)
         if (name && !strcmp(zoo[i].name, name)) {
@@ -45,14 +47,14 @@ static pct_status find_row(const char *name, const struct zoo_row **row) {
         }
     pcti_text names = {0};
     for (int i = 0; i < ZOO_ROWS; i++) pcti_text_add(&names, "%s%s", i ? ", " : "", zoo[i].name);
-    pct_status status = pcti_fail(PCT_ERROR_NOT_FOUND, "there is no model \"%s\"; there are: %s",
-                                  name ? name : "", names.failed ? "" : names.data);
+    pct_status status = pcti_fail(PCT_ERROR_NOT_FOUND, "there is no model \"%s\"; there are: %s", name ? name : "",
+                                  names.failed ? "" : names.data);
     pcti_text_free(&names);
     return status;
 }
 
-static pct_status read_options(const struct zoo_row *row, const pct_model_options *given,
-                               pct_model_info *info) {
+static pct_status read_options(const struct zoo_row *row, const pct_model_options *given, pct_model_info *info)
+{
     pct_model_options options = {.struct_bytes = sizeof options};
     if (given) {
         if (given->struct_bytes < sizeof given->struct_bytes || given->struct_bytes > sizeof *given)
@@ -61,8 +63,8 @@ static pct_status read_options(const struct zoo_row *row, const pct_model_option
         memcpy(&options, given, given->struct_bytes);
     }
     if (options.classes < 0 || options.height < 0 || options.width < 0)
-        return pcti_fail(PCT_ERROR_ARGUMENT, "%s: %d classes, height %d, width %d: none may be negative",
-                         row->name, (int)options.classes, (int)options.height, (int)options.width);
+        return pcti_fail(PCT_ERROR_ARGUMENT, "%s: %d classes, height %d, width %d: none may be negative", row->name,
+                         (int)options.classes, (int)options.height, (int)options.width);
     int32_t height = options.height ? options.height : options.width;
     int32_t width = options.width ? options.width : options.height;
     *info = (pct_model_info){.name = row->name,
@@ -75,12 +77,12 @@ static pct_status read_options(const struct zoo_row *row, const pct_model_option
     if (info->height < row->min_size || info->width < row->min_size)
         return pcti_fail(PCT_ERROR_ARGUMENT,
                          "%s: pictures of %d x %d (height x width) are too small; the smallest are %d x %d",
-                         row->name, (int)info->height, (int)info->width, (int)row->min_size,
-                         (int)row->min_size);
+                         row->name, (int)info->height, (int)info->width, (int)row->min_size, (int)row->min_size);
     return PCT_OK;
 }
 
-static pct_status build(const struct zoo_row *row, const pct_model *model) {
+static pct_status build(const struct zoo_row *row, const pct_model *model)
+{
     pct_shape shape = {PCT_F32, 4, {PCT_DIM_BATCH, 3, model->info.height, model->info.width}};
     pct_value input;
     PCTI_RETURN_IF_FAILED(pct_graph_add_input(model->graph, "input", &shape, &input));
@@ -90,7 +92,8 @@ static pct_status build(const struct zoo_row *row, const pct_model *model) {
     return pct_graph_add_output(model->graph, "logits", logits);
 }
 
-pct_status pct_model_create(const char *name, const pct_model_options *options, pct_model **out) {
+pct_status pct_model_create(const char *name, const pct_model_options *options, pct_model **out)
+{
     const struct zoo_row *row;
     pct_status status;
     pct_model_info info;
@@ -109,16 +112,19 @@ fail:
     return pcti_fail_in(status, "%s at %d x %d", info.name, (int)info.height, (int)info.width);
 }
 
-void pct_model_destroy(pct_model *model) {
+void pct_model_destroy(pct_model *model)
+{
     if (!model) return;
     pct_graph_destroy(model->graph);
     pcti_free(model);
 }
 
-pct_graph *pct_model_graph(const pct_model *model) {
+pct_graph *pct_model_graph(const pct_model *model)
+{
     return model->graph;
 }
 
-const pct_model_info *pct_model_get_info(const pct_model *model) {
+const pct_model_info *pct_model_get_info(const pct_model *model)
+{
     return &model->info;
 }

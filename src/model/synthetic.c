@@ -11,8 +11,8 @@
 
 /* Compiled for several instruction sets, chosen when the program starts: a VGG16 has 138 million weights. Not
  * under sanitizers, whose runtime is not up yet at that moment. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute) &&                             \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute) && !defined(__SANITIZE_ADDRESS__) &&   \
+    !defined(__SANITIZE_THREAD__)
 #if __has_attribute(target_clones)
 #define VECTORISED __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #endif
@@ -24,14 +24,16 @@
 enum { BLOCK = 256 };
 
 /* A fixed trip count, so that compilers vectorise it without a remainder. */
-VECTORISED static void fill_block(uint64_t counter, double bound, float *dst) {
+VECTORISED static void fill_block(uint64_t counter, double bound, float *dst)
+{
     for (int i = 0; i < BLOCK; i++) {
         int32_t bits = (int32_t)(pcti_splitmix64(counter + (uint64_t)i) >> 40); /* 24: exact in double */
         dst[i] = (float)(((double)bits * (1.0 / 8388608.0) - 1.0) * bound);
     }
 }
 
-static void fill(uint64_t counter, double bound, int64_t count, float *dst) {
+static void fill(uint64_t counter, double bound, int64_t count, float *dst)
+{
     float last[BLOCK];
     while (count >= BLOCK) {
         fill_block(counter, bound, dst);
@@ -44,7 +46,8 @@ static void fill(uint64_t counter, double bound, int64_t count, float *dst) {
     memcpy(dst, last, (size_t)count * sizeof *dst);
 }
 
-void pct_synthetic_fill(const char *name, double bound, int64_t first, int64_t count, float *dst) {
+void pct_synthetic_fill(const char *name, double bound, int64_t first, int64_t count, float *dst)
+{
     fill(pcti_fnv1a(PCTI_FNV_START, name, strlen(name)) + (uint64_t)first, bound, count, dst);
 }
 
@@ -58,7 +61,8 @@ typedef struct synthetic_source {
     float shift, scale;
 } synthetic_source;
 
-static pct_status read_synthetic(void *cookie, int64_t first, int64_t count, float *dst) {
+static pct_status read_synthetic(void *cookie, int64_t first, int64_t count, float *dst)
+{
     const synthetic_source *source = cookie;
     fill(source->counter + (uint64_t)first, source->bound, count, dst);
     if (source->plain) return PCT_OK;
@@ -67,8 +71,8 @@ static pct_status read_synthetic(void *cookie, int64_t first, int64_t count, flo
     return PCT_OK;
 }
 
-static bool has_parameter(const pct_graph *graph, const char *prefix, size_t prefix_length,
-                          const char *leaf) {
+static bool has_parameter(const pct_graph *graph, const char *prefix, size_t prefix_length, const char *leaf)
+{
     for (int i = 0; i < pct_graph_parameter_count(graph); i++) {
         const char *name;
         pct_graph_parameter(graph, i, &name);
@@ -77,7 +81,8 @@ static bool has_parameter(const pct_graph *graph, const char *prefix, size_t pre
     return false;
 }
 
-static synthetic_source make_source(const pct_graph *graph, const char *name, const pct_shape *shape) {
+static synthetic_source make_source(const pct_graph *graph, const char *name, const pct_shape *shape)
+{
     synthetic_source source = {
         .counter = pcti_fnv1a(PCTI_FNV_START, name, strlen(name)), .bound = 0.1, .plain = true};
     const char *dot = strrchr(name, '.'), *leaf = dot ? dot + 1 : name;
@@ -96,7 +101,8 @@ static synthetic_source make_source(const pct_graph *graph, const char *name, co
     return source;
 }
 
-pct_status pct_model_load_synthetic(pct_model *model) {
+pct_status pct_model_load_synthetic(pct_model *model)
+{
     for (int i = 0; i < pct_graph_parameter_count(model->graph); i++) {
         const char *name;
         pct_shape shape;

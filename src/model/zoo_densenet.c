@@ -5,7 +5,8 @@ enum { GROWTH = 32, BOTTLENECK = 4 * GROWTH };
 
 /* The concat is built layer by layer, so that a plan can keep it in one buffer into which each layer writes
  * its range. */
-static pct_value dense_layer(pcti_net *net, pct_value features) {
+static pct_value dense_layer(pcti_net *net, pct_value features)
+{
     pct_value x = pcti_net_batch_norm(net, features, 0, "norm1");
     x = pcti_net_relu(net, x, "relu1");
     x = pcti_net_conv(net, x, (pcti_conv_spec){.out = BOTTLENECK, .kernel = 1}, "conv1");
@@ -15,7 +16,8 @@ static pct_value dense_layer(pcti_net *net, pct_value features) {
     return pcti_net_concat(net, features, x, "cat");
 }
 
-static pct_value transition(pcti_net *net, pct_value x) {
+static pct_value transition(pcti_net *net, pct_value x)
+{
     int64_t channels = pcti_net_channels(net, x);
     x = pcti_net_batch_norm(net, x, 0, "norm");
     x = pcti_net_relu(net, x, "relu");
@@ -23,7 +25,8 @@ static pct_value transition(pcti_net *net, pct_value x) {
     return pcti_net_average_pool(net, x, (pcti_pool_spec){.kernel = 2, .stride = 2}, "pool");
 }
 
-pct_value pcti_zoo_densenet(pcti_net *net, pct_value x, int variant) {
+pct_value pcti_zoo_densenet(pcti_net *net, pct_value x, int variant)
+{
     static const struct {
         int layers, blocks[4];
     } table[] = {{121, {6, 12, 24, 16}}, {169, {6, 12, 32, 32}}, {201, {6, 12, 48, 32}}};

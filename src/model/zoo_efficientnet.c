@@ -4,15 +4,15 @@
 
 #define EPSILON 1e-3
 
-static pct_value conv_bn(pcti_net *net, pct_value x, pcti_conv_spec conv, const char *conv_name,
-                         const char *bn_name) {
+static pct_value conv_bn(pcti_net *net, pct_value x, pcti_conv_spec conv, const char *conv_name, const char *bn_name)
+{
     conv.same = true;
     x = pcti_net_conv(net, x, conv, "%s", conv_name);
     return pcti_net_batch_norm(net, x, EPSILON, "%s", bn_name);
 }
 
-static pct_value mbconv(pcti_net *net, pct_value src, int64_t kernel, int64_t expand, int64_t out,
-                        int64_t stride) {
+static pct_value mbconv(pcti_net *net, pct_value src, int64_t kernel, int64_t expand, int64_t out, int64_t stride)
+{
     int64_t in = pcti_net_channels(net, src), hidden = in * expand;
     pct_value x = src;
     if (expand != 1) {
@@ -26,7 +26,8 @@ static pct_value mbconv(pcti_net *net, pct_value src, int64_t kernel, int64_t ex
     return stride == 1 && in == out ? pcti_net_add(net, x, src, "add") : x;
 }
 
-pct_value pcti_zoo_efficientnet_lite0(pcti_net *net, pct_value x, int variant) {
+pct_value pcti_zoo_efficientnet_lite0(pcti_net *net, pct_value x, int variant)
+{
     static const struct {
         int repeats, kernel, stride, expand, out;
     } stages[] = {{1, 3, 1, 1, 16},  {2, 3, 2, 6, 24},  {2, 5, 2, 6, 40}, {3, 3, 2, 6, 80},

@@ -2,7 +2,8 @@
 #include "model/zoo.h"
 
 /* Three modules NAME.0, NAME.1, NAME.2. */
-static pct_value conv_bn_relu6(pcti_net *net, pct_value x, pcti_conv_spec conv, const char *name) {
+static pct_value conv_bn_relu6(pcti_net *net, pct_value x, pcti_conv_spec conv, const char *name)
+{
     size_t scope = pcti_net_enter(net, "%s", name);
     x = pcti_net_conv(net, x, conv, "0");
     x = pcti_net_batch_norm(net, x, 0, "1");
@@ -11,8 +12,8 @@ static pct_value conv_bn_relu6(pcti_net *net, pct_value x, pcti_conv_spec conv, 
     return x;
 }
 
-static pct_value inverted_residual(pcti_net *net, pct_value src, int64_t expand, int64_t out,
-                                   int64_t stride) {
+static pct_value inverted_residual(pcti_net *net, pct_value src, int64_t expand, int64_t out, int64_t stride)
+{
     int64_t in = pcti_net_channels(net, src), hidden = in * expand;
     pct_value x = src;
     size_t scope = pcti_net_enter(net, "conv");
@@ -25,7 +26,8 @@ static pct_value inverted_residual(pcti_net *net, pct_value src, int64_t expand,
     return stride == 1 && in == out ? pcti_net_add(net, src, x, "add") : x;
 }
 
-pct_value pcti_zoo_mobilenet_v2(pcti_net *net, pct_value x, int variant) {
+pct_value pcti_zoo_mobilenet_v2(pcti_net *net, pct_value x, int variant)
+{
     static const struct {
         int expand, out, repeats, stride;
     } stages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},

@@ -1,13 +1,15 @@
 /* ResNet: blocks of two or three convolutions whose result is added to their input. */
 #include "model/zoo.h"
 
-static pct_value conv_bn(pcti_net *net, pct_value x, pcti_conv_spec conv, int number) {
+static pct_value conv_bn(pcti_net *net, pct_value x, pcti_conv_spec conv, int number)
+{
     x = pcti_net_conv(net, x, conv, "conv%d", number);
     return pcti_net_batch_norm(net, x, 0, "bn%d", number);
 }
 
 /* One activation module serves the whole block in torchvision; its later uses are numbered. */
-static pct_value residual_block(pcti_net *net, pct_value x, int64_t width, int64_t stride, bool bottleneck) {
+static pct_value residual_block(pcti_net *net, pct_value x, int64_t width, int64_t stride, bool bottleneck)
+{
     int64_t out = bottleneck ? 4 * width : width;
     pct_value identity = x;
     if (bottleneck) {
@@ -22,15 +24,16 @@ static pct_value residual_block(pcti_net *net, pct_value x, int64_t width, int64
         x = conv_bn(net, x, (pcti_conv_spec){.out = out, .kernel = 3, .pad = 1}, 2);
     }
     if (stride != 1 || pcti_net_channels(net, identity) != out) {
-        identity = pcti_net_conv(net, identity, (pcti_conv_spec){.out = out, .kernel = 1, .stride = stride},
-                                 "downsample.0");
+        identity =
+            pcti_net_conv(net, identity, (pcti_conv_spec){.out = out, .kernel = 1, .stride = stride}, "downsample.0");
         identity = pcti_net_batch_norm(net, identity, 0, "downsample.1");
     }
     x = pcti_net_add(net, x, identity, "add");
     return pcti_net_relu(net, x, bottleneck ? "relu_2" : "relu_1");
 }
 
-pct_value pcti_zoo_resnet(pcti_net *net, pct_value x, int variant) {
+pct_value pcti_zoo_resnet(pcti_net *net, pct_value x, int variant)
+{
     static const struct {
         int layers, blocks[4];
         bool bottleneck;

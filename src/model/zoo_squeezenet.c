@@ -1,19 +1,20 @@
 /* SqueezeNet 1.1: "fire" modules squeeze the channels by 1x1 and expand them by 1x1 and 3x3 side by side. */
 #include "model/zoo.h"
 
-static pct_value fire(pcti_net *net, pct_value x, int64_t squeeze, int64_t expand) {
+static pct_value fire(pcti_net *net, pct_value x, int64_t squeeze, int64_t expand)
+{
     x = pcti_net_conv(net, x, (pcti_conv_spec){.out = squeeze, .kernel = 1, .bias = true}, "squeeze");
     x = pcti_net_relu(net, x, "squeeze_activation");
-    pct_value one =
-        pcti_net_conv(net, x, (pcti_conv_spec){.out = expand, .kernel = 1, .bias = true}, "expand1x1");
+    pct_value one = pcti_net_conv(net, x, (pcti_conv_spec){.out = expand, .kernel = 1, .bias = true}, "expand1x1");
     one = pcti_net_relu(net, one, "expand1x1_activation");
-    pct_value three = pcti_net_conv(
-        net, x, (pcti_conv_spec){.out = expand, .kernel = 3, .pad = 1, .bias = true}, "expand3x3");
+    pct_value three =
+        pcti_net_conv(net, x, (pcti_conv_spec){.out = expand, .kernel = 3, .pad = 1, .bias = true}, "expand3x3");
     three = pcti_net_relu(net, three, "expand3x3_activation");
     return pcti_net_concat(net, one, three, "cat");
 }
 
-pct_value pcti_zoo_squeezenet(pcti_net *net, pct_value x, int variant) {
+pct_value pcti_zoo_squeezenet(pcti_net *net, pct_value x, int variant)
+{
     static const struct {
         int squeeze, expand; /* squeeze 0: a maximum over 3x3 in place of a fire module */
     } modules[] = {{0, 0}, {16, 64},  {16, 64},  {0, 0},    {32, 128}, {32, 128},
@@ -23,8 +24,7 @@ pct_value pcti_zoo_squeezenet(pcti_net *net, pct_value x, int variant) {
     x = pcti_net_relu(net, x, "1");
     for (int i = 0; i < (int)(sizeof modules / sizeof modules[0]); i++) {
         if (!modules[i].squeeze) {
-            x = pcti_net_max_pool(net, x, (pcti_pool_spec){.kernel = 3, .stride = 2, .ceil = true}, "%d",
-                                  i + 2);
+            x = pcti_net_max_pool(net, x, (pcti_pool_spec){.kernel = 3, .stride = 2, .ceil = true}, "%d", i + 2);
             continue;
         }
         size_t scope = pcti_net_enter(net, "%d", i + 2);

@@ -1,7 +1,8 @@
 /* VGG: 3x3 convolutions in five stages, each ended by a 2x2 maximum; three dense layers. */
 #include "model/zoo.h"
 
-pct_value pcti_zoo_vgg(pcti_net *net, pct_value x, int variant) {
+pct_value pcti_zoo_vgg(pcti_net *net, pct_value x, int variant)
+{
     /* 3x3 convolutions in each stage of 64, 128, 256, 512 and 512 channels */
     static const struct {
         int layers, convs[5];
@@ -13,8 +14,7 @@ pct_value pcti_zoo_vgg(pcti_net *net, pct_value x, int variant) {
     size_t scope = pcti_net_enter(net, "features");
     for (int stage = 0; stage < 5; stage++) {
         for (int i = 0; i < table[row].convs[stage]; i++) {
-            x = pcti_net_conv(net, x,
-                              (pcti_conv_spec){.out = channels[stage], .kernel = 3, .pad = 1, .bias = true},
+            x = pcti_net_conv(net, x, (pcti_conv_spec){.out = channels[stage], .kernel = 3, .pad = 1, .bias = true},
                               "%d", index++);
             if (variant > PCTI_VGG_BN) x = pcti_net_batch_norm(net, x, 0, "%d", index++);
             x = pcti_net_relu(net, x, "%d", index++);

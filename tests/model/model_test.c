@@ -4,15 +4,18 @@
 
 #include "graph/ir.h"
 
-void check_ok(pct_status status) {
+void check_ok(pct_status status)
+{
     if (status != PCT_OK) fail_msg("%s: %s", pct_status_name(status), pct_error_message());
 }
 
-void check_message(const char *part) {
+void check_message(const char *part)
+{
     if (!strstr(pct_error_message(), part)) fail_msg("no \"%s\" in: %s", part, pct_error_message());
 }
 
-pct_model *make_model(const char *name, int classes, int height, int width) {
+pct_model *make_model(const char *name, int classes, int height, int width)
+{
     pct_model *model;
     pct_model_options options = {
         .struct_bytes = sizeof options, .classes = classes, .height = height, .width = width};
@@ -20,7 +23,8 @@ pct_model *make_model(const char *name, int classes, int height, int width) {
     return model;
 }
 
-bool read_parameter(const pct_model *model, const char *wanted, int64_t first, int64_t count, float *dst) {
+bool read_parameter(const pct_model *model, const char *wanted, int64_t first, int64_t count, float *dst)
+{
     const pct_graph *graph = pct_model_graph(model);
     for (int i = 0; i < pct_graph_parameter_count(graph); i++) {
         const char *name;
@@ -32,7 +36,8 @@ bool read_parameter(const pct_model *model, const char *wanted, int64_t first, i
     return false;
 }
 
-void run_on_ref(const pct_graph *graph, int64_t batch, const float *input, float *output) {
+void run_on_ref(const pct_graph *graph, int64_t batch, const float *input, float *output)
+{
     pct_device_options device_options = {.struct_bytes = sizeof device_options, .backend = "ref"};
     pct_plan_options plan_options = {.struct_bytes = sizeof plan_options, .symbols = {batch}};
     pct_device *device;

@@ -11,7 +11,8 @@
 #define FIXTURES PCT_SHARED_DIR "/fixtures/inference_synthetic.safetensors"
 
 /* Pictures `count` of the fixture's `batch`, from the first one on. */
-static void check_fixture(const char *name, int size, int batch, int count) {
+static void check_fixture(const char *name, int size, int batch, int count)
+{
     enum { CLASSES = 1000 };
     char tensor[128];
     pct_weights *file;
@@ -43,21 +44,23 @@ static void check_fixture(const char *name, int size, int batch, int count) {
         if (!(difference <= error)) error = difference; /* a NaN stays */
     }
     print_message("%s: max |difference| %.2e of max |logit| %.4g\n", tensor, error / largest, largest);
-    if (!(error <= 2e-5 * largest))
-        fail_msg("%s: max |difference| %g, max |logit| %g", tensor, error, largest);
+    if (!(error <= 2e-5 * largest)) fail_msg("%s: max |difference| %g, max |logit| %g", tensor, error, largest);
     free(input);
     free(wanted);
     free(logits);
 }
 
-static void test_densenet121(void **state) {
+static void test_densenet121(void **state)
+{
     check_fixture("densenet121", 65, 3, 3);
 }
-static void test_vgg16(void **state) {
+static void test_vgg16(void **state)
+{
     check_fixture("vgg16", 64, 3, 1);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_densenet121), cmocka_unit_test(test_vgg16)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

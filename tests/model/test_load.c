@@ -16,14 +16,16 @@ typedef struct tensor_list {
     size_t count;
 } tensor_list;
 
-static pct_model *make_small(void) {
+static pct_model *make_small(void)
+{
     return make_model("squeezenet1_1", CLASSES, MODEL_SIZE, MODEL_SIZE);
 }
 
 static char path[256];
 
 /* The synthetic weights of a model; names are lent by it. */
-static tensor_list collect(const pct_model *model) {
+static tensor_list collect(const pct_model *model)
+{
     tensor_list list = {0};
     const pct_graph *graph = pct_model_graph(model);
     for (int i = 0; i < pct_graph_parameter_count(graph); i++) {
@@ -40,11 +42,13 @@ static tensor_list collect(const pct_model *model) {
     return list;
 }
 
-static void save(const tensor_list *list) {
+static void save(const tensor_list *list)
+{
     check_ok(pct_safetensors_write(path, list->tensors, list->count, NULL, 0));
 }
 
-static int make_files(void **state) {
+static int make_files(void **state)
+{
     snprintf(path, sizeof path, "model_load_%ld.safetensors", (long)getpid());
     pct_model *model = make_small();
     check_ok(pct_model_load_synthetic(model));
@@ -59,7 +63,8 @@ static int make_files(void **state) {
     return 0;
 }
 
-static int remove_files(void **state) {
+static int remove_files(void **state)
+{
     tensor_list *list = *state;
     for (size_t i = 0; i < list->count; i++) {
         pcti_free((void *)(uintptr_t)list->tensors[i].name);
@@ -70,7 +75,8 @@ static int remove_files(void **state) {
     return 0;
 }
 
-static void test_values(void **state) {
+static void test_values(void **state)
+{
     const tensor_list *list = *state;
     pct_model *model = make_small();
     save(list);
@@ -91,7 +97,8 @@ static void test_values(void **state) {
 }
 
 /* The plan keeps the file when the model has gone; the same logits as with the values themselves. */
-static void test_lifetime(void **state) {
+static void test_lifetime(void **state)
+{
     static float input[3 * MODEL_SIZE * MODEL_SIZE];
     float wanted[CLASSES], logits[CLASSES];
     pct_device_options device_options = {.struct_bytes = sizeof device_options, .backend = "ref"};
@@ -117,7 +124,8 @@ static void test_lifetime(void **state) {
     pct_device_close(device);
 }
 
-static size_t find(const tensor_list *list, const char *name) {
+static size_t find(const tensor_list *list, const char *name)
+{
     for (size_t i = 0; i < list->count; i++)
         if (!strcmp(list->tensors[i].name, name)) return i;
     fail_msg("no tensor %s", name);
@@ -125,7 +133,8 @@ static size_t find(const tensor_list *list, const char *name) {
 }
 
 /* Everything that does not fit is named at once, and the model keeps what it had. */
-static void test_misfit(void **state) {
+static void test_misfit(void **state)
+{
     tensor_list list = *(const tensor_list *)*state;
     float value;
     list.tensors[find(&list, "features.0.bias")].name = "features.0.offset";
@@ -148,7 +157,8 @@ static void test_misfit(void **state) {
 }
 
 /* The wrong file altogether: more names than a message holds are counted. */
-static void test_wrong_file(void **state) {
+static void test_wrong_file(void **state)
+{
     save(*state);
     pct_model *model = make_model("densenet121", 0, 0, 0);
     assert_int_equal(pct_model_load(model, path), PCT_ERROR_FORMAT);
@@ -161,7 +171,8 @@ static void test_wrong_file(void **state) {
     pct_model_destroy(model);
 }
 
-static void test_batch_counters(void **state) {
+static void test_batch_counters(void **state)
+{
     tensor_list list = *(const tensor_list *)*state;
     int64_t batches = 12;
     list.tensors[list.count++] =
@@ -176,7 +187,8 @@ static void test_batch_counters(void **state) {
     pct_model_destroy(model);
 }
 
-static void test_efficientnet(void **state) {
+static void test_efficientnet(void **state)
+{
     const char *file = PCT_SHARED_DIR "/models/efficientnet_lite0.safetensors";
     if (access(file, R_OK)) {
         print_message("skipped: %s is not there\n", file);
@@ -187,10 +199,10 @@ static void test_efficientnet(void **state) {
     pct_model_destroy(model);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),         cmocka_unit_test(test_lifetime),
-        cmocka_unit_test(test_misfit),         cmocka_unit_test(test_wrong_file),
-        cmocka_unit_test(test_batch_counters), cmocka_unit_test(test_efficientnet)};
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),         cmocka_unit_test(test_lifetime),
+                                       cmocka_unit_test(test_misfit),         cmocka_unit_test(test_wrong_file),
+                                       cmocka_unit_test(test_batch_counters), cmocka_unit_test(test_efficientnet)};
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -25,14 +25,16 @@ static const struct value input[] = {{"input", 0, 0xbf4deac2},
                                      {"input", 150527, 0xbd364d60},
                                      {"input", INT64_C(1) << 40, 0x3eb911f8}};
 
-static void check_bits(const struct value *wanted, float value) {
+static void check_bits(const struct value *wanted, float value)
+{
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     if (bits != wanted->bits)
         fail_msg("%s[%lld]: 0x%08x, not 0x%08x", wanted->name, (long long)wanted->index, bits, wanted->bits);
 }
 
-static void test_input(void **state) {
+static void test_input(void **state)
+{
     for (size_t i = 0; i < sizeof input / sizeof input[0]; i++) {
         float value;
         pct_synthetic_fill("input", 1, input[i].index, 1, &value);
@@ -40,7 +42,8 @@ static void test_input(void **state) {
     }
 }
 
-static void test_parameters(void **state) {
+static void test_parameters(void **state)
+{
     pct_model *model = make_model("mobilenet_v2", 0, 0, 0);
     check_ok(pct_model_load_synthetic(model));
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
@@ -52,7 +55,8 @@ static void test_parameters(void **state) {
 }
 
 /* Any range read by itself equals that range of the whole, and nothing around it is touched. */
-static void test_ranges(void **state) {
+static void test_ranges(void **state)
+{
     enum { ELEMS = 1280 * 320, GUARD = 8 };
     static const struct {
         const char *name;
@@ -80,7 +84,8 @@ static void test_ranges(void **state) {
     pct_model_destroy(model);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_input), cmocka_unit_test(test_parameters),
                                        cmocka_unit_test(test_ranges)};
     return cmocka_run_group_tests(tests, NULL, NULL);

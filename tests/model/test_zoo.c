@@ -17,27 +17,32 @@ typedef struct line_list {
     size_t count;
 } line_list;
 
-static void add_line(line_list *list, const char *line) {
+static void add_line(line_list *list, const char *line)
+{
     list->lines = realloc(list->lines, (list->count + 1) * sizeof *list->lines);
     assert_non_null(list->lines);
     assert_non_null(list->lines[list->count++] = pcti_strdup(line));
 }
 
-static int compare_lines(const void *a, const void *b) {
+static int compare_lines(const void *a, const void *b)
+{
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void sort_lines(line_list *list) {
+static void sort_lines(line_list *list)
+{
     qsort(list->lines, list->count, sizeof *list->lines, compare_lines);
 }
 
-static void free_lines(line_list *list) {
+static void free_lines(line_list *list)
+{
     for (size_t i = 0; i < list->count; i++) pcti_free(list->lines[i]);
     free(list->lines);
 }
 
 /* "name d0xd1x...\n" of each parameter, sorted. */
-static line_list list_parameters(const pct_graph *graph) {
+static line_list list_parameters(const pct_graph *graph)
+{
     line_list list = {0};
     for (int i = 0; i < pct_graph_parameter_count(graph); i++) {
         const char *name;
@@ -45,8 +50,7 @@ static line_list list_parameters(const pct_graph *graph) {
         pcti_text text = {0};
         check_ok(pct_graph_shape(graph, pct_graph_parameter(graph, i, &name), &shape));
         pcti_text_add(&text, "%s ", name);
-        for (int d = 0; d < shape.rank; d++)
-            pcti_text_add(&text, "%s%lld", d ? "x" : "", (long long)shape.dims[d]);
+        for (int d = 0; d < shape.rank; d++) pcti_text_add(&text, "%s%lld", d ? "x" : "", (long long)shape.dims[d]);
         pcti_text_add(&text, "\n");
         add_line(&list, text.data);
         pcti_text_free(&text);
@@ -55,7 +59,8 @@ static line_list list_parameters(const pct_graph *graph) {
     return list;
 }
 
-static line_list read_list(const char *name) {
+static line_list read_list(const char *name)
+{
     char path[1024], line[256];
     line_list list = {0};
     snprintf(path, sizeof path, PCT_SOURCE_DIR "/tests/model/data/%s.txt", name);
@@ -76,15 +81,15 @@ static const struct {
               {"densenet169", 846, 0xccc5a26cb8b91d69},
               {"densenet201", 1006, 0x5eea09a62cfd6887}};
 
-static void check_parameters(const char *name) {
+static void check_parameters(const char *name)
+{
     pct_model *model = make_model(name, 0, 0, 0);
     line_list list = list_parameters(pct_model_graph(model));
     pct_model_destroy(model);
     for (size_t h = 0; h < sizeof hashed / sizeof hashed[0]; h++)
         if (!strcmp(hashed[h].name, name)) {
             uint64_t hash = PCTI_FNV_START;
-            for (size_t i = 0; i < list.count; i++)
-                hash = pcti_fnv1a(hash, list.lines[i], strlen(list.lines[i]));
+            for (size_t i = 0; i < list.count; i++) hash = pcti_fnv1a(hash, list.lines[i], strlen(list.lines[i]));
             assert_int_equal(list.count, hashed[h].count);
             assert_int_equal(hash, hashed[h].hash);
             free_lines(&list);
@@ -99,14 +104,16 @@ static void check_parameters(const char *name) {
     free_lines(&wanted);
 }
 
-static void test_parameters(void **state) {
+static void test_parameters(void **state)
+{
     for (int i = 0; pct_model_list(i); i++) check_parameters(pct_model_list(i));
     assert_null(pct_model_list(-1));
 }
 
 /* ---- options ---- */
 
-static void test_logits(void **state) {
+static void test_logits(void **state)
+{
     for (int i = 0; pct_model_list(i); i++) {
         pct_model *model = make_model(pct_model_list(i), 7, 64, 96);
         const pct_model_info *info = pct_model_get_info(model);
@@ -120,14 +127,15 @@ static void test_logits(void **state) {
         assert_int_equal(info->width, 96);
         assert_int_equal(info->usual_size, 224);
         /* the classifier's bias comes last */
-        check_ok(pct_graph_shape(
-            graph, pct_graph_parameter(graph, pct_graph_parameter_count(graph) - 1, &name), &shape));
+        check_ok(
+            pct_graph_shape(graph, pct_graph_parameter(graph, pct_graph_parameter_count(graph) - 1, &name), &shape));
         assert_int_equal(shape.dims[0], 7);
         pct_model_destroy(model);
     }
 }
 
-static pct_status create(const char *name, pct_model_options options) {
+static pct_status create(const char *name, pct_model_options options)
+{
     pct_model *model = (pct_model *)&model;
     options.struct_bytes = sizeof options;
     pct_status status = pct_model_create(name, &options, &model);
@@ -136,7 +144,8 @@ static pct_status create(const char *name, pct_model_options options) {
     return status;
 }
 
-static void test_defaults(void **state) {
+static void test_defaults(void **state)
+{
     pct_model *model;
     check_ok(pct_model_create("resnet18", NULL, &model));
     assert_int_equal(pct_model_get_info(model)->height, 224);
@@ -148,7 +157,8 @@ static void test_defaults(void **state) {
     pct_model_destroy(model);
 }
 
-static void test_errors(void **state) {
+static void test_errors(void **state)
+{
     assert_int_equal(create("vgg17", (pct_model_options){0}), PCT_ERROR_NOT_FOUND);
     check_message("vgg17");
     for (int i = 0; pct_model_list(i); i++) check_message(pct_model_list(i));
@@ -167,7 +177,8 @@ static void test_errors(void **state) {
 
 /* The smallest size in the table is the true one: it works, and one less does not even where the table's
  * check is passed by. */
-static void test_smallest_sizes(void **state) {
+static void test_smallest_sizes(void **state)
+{
     static const struct {
         const char *name;
         pcti_zoo_build build;
@@ -201,7 +212,8 @@ static void test_smallest_sizes(void **state) {
 
 /* ---- adaptive average pooling, against its definition ---- */
 
-static void check_adaptive(int height, int width) {
+static void check_adaptive(int height, int width)
+{
     enum { BATCH = 2, CHANNELS = 3, SIZE = 7 };
     size_t elems = (size_t)(BATCH * CHANNELS * height * width);
     float *src = malloc(elems * sizeof *src), dst[BATCH * CHANNELS * SIZE * SIZE];
@@ -235,13 +247,15 @@ static void check_adaptive(int height, int width) {
     pct_graph_destroy(graph);
 }
 
-static void test_adaptive_average(void **state) {
+static void test_adaptive_average(void **state)
+{
     static const int sizes[][2] = {{1, 1},  {2, 2}, {7, 7},  {14, 21}, {14, 7}, {7, 10},
                                    {10, 7}, {6, 8}, {13, 5}, {15, 14}, {3, 20}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) check_adaptive(sizes[i][0], sizes[i][1]);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters),     cmocka_unit_test(test_logits),
         cmocka_unit_test(test_defaults),       cmocka_unit_test(test_errors),
