@@ -145,7 +145,7 @@ static void test_broken_entries(void **state) {
     write_file(path, wrong, bytes + 1); /* one byte too many */
     expect_replaced();
     /* one bit of: magic, format, key length, body length, hash, key, binary (early and last) */
-    const size_t bits[] = {0, 8, 12, 16, 24, 40, bytes - 5000, bytes - 1};
+    const size_t bits[] = {0, 8, 12, 16, 24, 40, bytes * 3 / 4, bytes - 1};
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
         memcpy(wrong, right, bytes);
         wrong[bits[i]] ^= 1;
@@ -267,9 +267,11 @@ static void test_build_error(void **state) {
     const char *message = pct_error_message();
     static const char *const parts[] = {"clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)",
                                         "kernels \"broken\"", "options \"-cl-std=CL1.2 -DTILE=7\"",
-                                        "no_such_name", "broken:2:"};
+                                        "no_such_name"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(message, parts[i])) fail_msg("no \"%s\" in: %s", parts[i], message);
+    /* The compiler names our file and its line; Oclgrind's counts through the whole text instead. */
+    if (strcmp(device->info.platform_name, "Oclgrind")) assert_non_null(strstr(message, "broken:2:"));
     assert_int_equal(pcti_cl_program_get(device, "no_family", "", &program), PCT_ERROR_NOT_FOUND);
     assert_non_null(strstr(pct_error_message(), "no_family.cl"));
     assert_int_equal(pcti_cl_live_objects().programs, 0);

@@ -34,7 +34,7 @@ static void test_enumeration(void **state) {
             assert_true(info->global_bytes >= info->max_alloc_bytes && info->max_alloc_bytes > 0);
             assert_true(info->align_bytes > 0 && info->local_bytes > 0);
             assert_int_equal(info->duplicate_of, PCTI_CL_NO_DUPLICATE);
-            if (info->type == PCTI_CL_CPU) assert_true(info->unified_memory && info->float_width > 0);
+            assert_true(info->float_width > 0);
         }
     }
     assert_int_equal(seen, list.n_devices);
@@ -287,7 +287,7 @@ static int child_error_exit(void) {
     cl_kernel kernel = NULL;
     cl_mem buffer = NULL, refused = NULL;
     size_t index, global = 64, local = 4;
-    cl_int n = 100000;
+    cl_int n = 1000;
     PCTI_TRY(pcti_cl_list_create(&list));
     PCTI_TRY(pcti_cl_select(&list, NULL, NULL, &index));
     PCTI_TRY(pcti_cl_device_open(&list.devices[index], true, &device));
@@ -296,7 +296,7 @@ static int child_error_exit(void) {
     PCTI_TRY(pcti_cl_buffer_create(device, CL_MEM_READ_WRITE, global * sizeof(float), NULL, &buffer));
     PCTI_TRY(pcti_cl_kernel_set(kernel, 0, sizeof buffer, &buffer));
     PCTI_TRY(pcti_cl_kernel_set(kernel, 1, sizeof n, &n));
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 3; i++)
         PCTI_TRY(pcti_cl_kernel_launch(device->profiling.compute, kernel, 1, &global, &local, NULL));
     clFlush(device->profiling.compute);
     PCTI_TRY(pcti_cl_buffer_create(device, CL_MEM_READ_WRITE, SIZE_MAX, NULL, &refused));
