@@ -1,7 +1,8 @@
 /* Elementwise passes over blocked tensors, and the way between plain and blocked pictures. */
 
 static void scale_shift(int blocks, int pixels, const float *src, ptrdiff_t src_block, const float *scale,
-                        const float *shift, float *dst, ptrdiff_t dst_block, float low, float high) {
+                        const float *shift, float *dst, ptrdiff_t dst_block, float low, float high)
+{
     const v lo = v_set1(low), hi = v_set1(high);
     for (int block = 0; block < blocks; block++)
         for (int half = 0; half < HALVES; half++) {
@@ -16,7 +17,8 @@ static void scale_shift(int blocks, int pixels, const float *src, ptrdiff_t src_
 
 static void scale_shift_pool(int blocks, int out_w, int p0, int p1, const float *src, ptrdiff_t src_block,
                              ptrdiff_t src_row, const float *scale, const float *shift, float *dst,
-                             ptrdiff_t dst_block, float low, float high) {
+                             ptrdiff_t dst_block, float low, float high)
+{
     const v lo = v_set1(low), hi = v_set1(high), quarter = v_set1(0.25f);
     for (int block = 0; block < blocks; block++)
         for (int half = 0; half < HALVES; half++) {
@@ -38,14 +40,16 @@ static void scale_shift_pool(int blocks, int out_w, int p0, int p1, const float 
         }
 }
 
-static void add_clip(size_t n, const float *a, const float *b, float *dst, float low, float high) {
+static void add_clip(size_t n, const float *a, const float *b, float *dst, float low, float high)
+{
     const v lo = v_set1(low), hi = v_set1(high);
     size_t i = 0;
     for (; i + VL <= n; i += VL) v_store(dst + i, v_clip(v_load(a + i) + v_load(b + i), lo, hi));
     for (; i < n; i++) dst[i] = clip1(a[i] + b[i], low, high);
 }
 
-static void clip_range(size_t n, const float *src, float *dst, float low, float high) {
+static void clip_range(size_t n, const float *src, float *dst, float low, float high)
+{
     const v lo = v_set1(low), hi = v_set1(high);
     size_t i = 0;
     for (; i + VL <= n; i += VL) v_store(dst + i, v_clip(v_load(src + i), lo, hi));
@@ -55,8 +59,7 @@ static void clip_range(size_t n, const float *src, float *dst, float low, float 
 /* VL x VL transposition: log2(VL) perfect shuffles of register i with register i + VL/2. */
 #if VL == 16
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HIGH(a, b)                                                                                       \
-    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #elif VL == 8
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
@@ -64,22 +67,24 @@ static void clip_range(size_t n, const float *src, float *dst, float low, float 
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #endif
-INLINE void transpose(v a[VL]) {
+INLINE void transpose(v a[VL])
+{
     v b[VL];
-#pragma GCC unroll 4
+    UNROLL
     for (int stage = 1; stage < VL; stage *= 2) {
-#pragma GCC unroll 8
+        UNROLL
         for (int i = 0; i < VL / 2; i++) {
             b[2 * i] = ZIP_LOW(a[i], a[i + VL / 2]);
             b[2 * i + 1] = ZIP_HIGH(a[i], a[i + VL / 2]);
         }
-#pragma GCC unroll 16
+        UNROLL
         for (int i = 0; i < VL; i++) a[i] = b[i];
     }
 }
 
 static void to_blocked(int channels, int rows, int columns, const float *src, ptrdiff_t src_channel,
-                       ptrdiff_t src_row, float *dst, ptrdiff_t dst_block, ptrdiff_t dst_row) {
+                       ptrdiff_t src_row, float *dst, ptrdiff_t dst_block, ptrdiff_t dst_row)
+{
     for (int c0 = 0; c0 < simd_blocks(channels) * PCTI_LANES; c0 += VL) {
         const int valid = simd_max(0, simd_min(VL, channels - c0));
         for (int y = 0; y < rows; y++) {
@@ -88,10 +93,10 @@ static void to_blocked(int channels, int rows, int columns, const float *src, pt
             int x = 0;
             for (; x + VL <= columns; x += VL) {
                 v a[VL];
-#pragma GCC unroll 16
+                UNROLL
                 for (int k = 0; k < VL; k++) a[k] = k < valid ? v_load(from + k * src_channel + x) : v_zero();
                 transpose(a);
-#pragma GCC unroll 16
+                UNROLL
                 for (int k = 0; k < VL; k++) v_store(to + (ptrdiff_t)(x + k) * PCTI_LANES, a[k]);
             }
             for (; x < columns; x++)
@@ -101,8 +106,9 @@ static void to_blocked(int channels, int rows, int columns, const float *src, pt
     }
 }
 
-static void to_plain(int channels, int rows, int columns, const float *src, ptrdiff_t src_block,
-                     ptrdiff_t src_row, float *dst, ptrdiff_t dst_channel, ptrdiff_t dst_row) {
+static void to_plain(int channels, int rows, int columns, const float *src, ptrdiff_t src_block, ptrdiff_t src_row,
+                     float *dst, ptrdiff_t dst_channel, ptrdiff_t dst_row)
+{
     for (int c0 = 0; c0 < channels; c0 += VL) {
         const int valid = simd_min(VL, channels - c0);
         for (int y = 0; y < rows; y++) {
@@ -111,10 +117,10 @@ static void to_plain(int channels, int rows, int columns, const float *src, ptrd
             int x = 0;
             for (; x + VL <= columns; x += VL) {
                 v a[VL];
-#pragma GCC unroll 16
+                UNROLL
                 for (int k = 0; k < VL; k++) a[k] = v_load(from + (ptrdiff_t)(x + k) * PCTI_LANES);
                 transpose(a);
-#pragma GCC unroll 16
+                UNROLL
                 for (int k = 0; k < VL; k++)
                     if (k < valid) v_store(to + k * dst_channel + x, a[k]);
             }

@@ -19,36 +19,40 @@ typedef struct tile_args {
 
 /* One step: sums[i][j] += A[i] * B[j]. Operands of which there are fewer are kept in registers. */
 INLINE void tile_step(const int rows, const int vectors, v (*sums)[8], const float *const *a, ptrdiff_t a_row,
-                      const int q, const float *b) {
+                      const int q, const float *b)
+{
     if (rows < vectors) {
         v x[TILE_ROWS];
-#pragma GCC unroll 16
+        UNROLL
         for (int i = 0; i < rows; i++) x[i] = v_set1(a[i / 4][i % 4 * a_row + q]);
-#pragma GCC unroll 8
+        UNROLL
         for (int j = 0; j < vectors; j++) {
             v y = v_load(b + j * VL);
-#pragma GCC unroll 16
+            UNROLL
             for (int i = 0; i < rows; i++) sums[i][j] = v_fma(x[i], y, sums[i][j]);
         }
         return;
     }
     v y[8];
-#pragma GCC unroll 8
+    UNROLL
     for (int j = 0; j < vectors; j++) y[j] = v_load(b + j * VL);
-#pragma GCC unroll 16
+    UNROLL
     for (int i = 0; i < rows; i++) {
         v x = v_set1(a[i / 4][i % 4 * a_row + q]);
-#pragma GCC unroll 8
+        UNROLL
         for (int j = 0; j < vectors; j++) sums[i][j] = v_fma(x, y[j], sums[i][j]);
     }
 }
 
-INLINE void tile_finish(const int rows, const int vectors, v (*sums)[8], const tile_args *t) {
-#define EACH(statement)                                                                                      \
-    _Pragma("GCC unroll 16") for (int i = 0; i < rows; i++) {                                                \
-        _Pragma("GCC unroll 8") for (int j = 0; j < vectors; j++) {                                          \
-            statement;                                                                                       \
-        }                                                                                                    \
+INLINE void tile_finish(const int rows, const int vectors, v (*sums)[8], const tile_args *t)
+{
+#define EACH(statement)                                                                                              \
+    UNROLL for (int i = 0; i < rows; i++)                                                                            \
+    {                                                                                                                \
+        UNROLL for (int j = 0; j < vectors; j++)                                                                     \
+        {                                                                                                            \
+            statement;                                                                                               \
+        }                                                                                                            \
     }
 #define AT(base, block, row) ((base) + i * (row) + j * VL / PCTI_LANES * (block) + j * VL % PCTI_LANES)
     if (t->g->accumulate) EACH(sums[i][j] = sums[i][j] + v_load(AT(t->out, t->out_block, t->out_row)))
@@ -66,17 +70,18 @@ INLINE void tile_finish(const int rows, const int vectors, v (*sums)[8], const t
 #undef EACH
 }
 
-INLINE void tile(const int rows, const int panel, const bool dense_rows, const tile_args *t) {
+INLINE void tile(const int rows, const int panel, const bool dense_rows, const tile_args *t)
+{
     const int vectors = TILE_WIDTH(rows, panel) / VL;
     const pcti_simd_gemm *g = t->g;
     const ptrdiff_t a_row = dense_rows ? PCTI_LANES : g->a_row, a_block = g->a_block;
     const float *b = t->b, *ahead = t->ahead;
     const bool stream = t->stream;
     v sums[TILE_ROWS][8];
-#pragma GCC unroll 8
+    UNROLL
     for (int j = 0; j < vectors; j++) {
         v bias = t->bias ? v_load(t->bias + j * VL) : v_zero();
-#pragma GCC unroll 16
+        UNROLL
         for (int i = 0; i < rows; i++) sums[i][j] = bias;
     }
     for (int tap = 0; tap < g->n_taps; tap++) {
@@ -86,7 +91,7 @@ INLINE void tile(const int rows, const int panel, const bool dense_rows, const t
             int n = simd_min(left, PCTI_LANES);
             for (; n >= 4; n -= 4) {
                 if (stream) {
-#pragma GCC unroll 8
+                    UNROLL
                     for (int k = 0; k < 8; k++) v_prefetch_l1(ahead + k * 16);
                     ahead += 8 * 16;
                 } else {
@@ -94,12 +99,12 @@ INLINE void tile(const int rows, const int panel, const bool dense_rows, const t
                     v_prefetch_l2(ahead + 16);
                     ahead += 2 * 16;
                 }
-#pragma GCC unroll 4
+                UNROLL
                 for (int q = 0; q < 4; q++) tile_step(rows, vectors, sums, a, a_row, q, b + q * panel);
                 a[0] += 4, a[1] += 4, a[2] += 4, a[3] += 4;
                 b += 4 * panel;
             }
-#pragma GCC unroll 1
+            NO_UNROLL
             for (; n > 0; n--) {
                 tile_step(rows, vectors, sums, a, a_row, 0, b);
                 a[0]++, a[1]++, a[2]++, a[3]++;
@@ -111,21 +116,24 @@ INLINE void tile(const int rows, const int panel, const bool dense_rows, const t
 }
 
 typedef void (*tile_fn)(const tile_args *t);
-#define TILES(m)                                                                                             \
-    static void tile_##m##_16_strided(const tile_args *t) {                                                  \
-        tile(m, 16, false, t);                                                                               \
-    }                                                                                                        \
-    static void tile_##m##_16_dense(const tile_args *t) {                                                    \
-        tile(m, 16, true, t);                                                                                \
-    }                                                                                                        \
-    static void tile_##m##_32_strided(const tile_args *t) {                                                  \
-        tile(m, 32, false, t);                                                                               \
-    }                                                                                                        \
-    static void tile_##m##_32_dense(const tile_args *t) {                                                    \
-        tile(m, 32, true, t);                                                                                \
+#define TILES(m)                                                                                                     \
+    static void tile_##m##_16_strided(const tile_args *t)                                                            \
+    {                                                                                                                \
+        tile(m, 16, false, t);                                                                                       \
+    }                                                                                                                \
+    static void tile_##m##_16_dense(const tile_args *t)                                                              \
+    {                                                                                                                \
+        tile(m, 16, true, t);                                                                                        \
+    }                                                                                                                \
+    static void tile_##m##_32_strided(const tile_args *t)                                                            \
+    {                                                                                                                \
+        tile(m, 32, false, t);                                                                                       \
+    }                                                                                                                \
+    static void tile_##m##_32_dense(const tile_args *t)                                                              \
+    {                                                                                                                \
+        tile(m, 32, true, t);                                                                                        \
     }
-#define TILE_ENTRY(m)                                                                                        \
-    {{tile_##m##_16_strided, tile_##m##_16_dense}, {tile_##m##_32_strided, tile_##m##_32_dense}},
+#define TILE_ENTRY(m) {{tile_##m##_16_strided, tile_##m##_16_dense}, {tile_##m##_32_strided, tile_##m##_32_dense}},
 #if TILE_ROWS == 14
 #define EACH_TILE(x) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14)
 #elif TILE_ROWS == 6
@@ -140,13 +148,14 @@ EACH_TILE(TILES)
 static const tile_fn tile_table[TILE_ROWS][2][2] = {EACH_TILE(TILE_ENTRY)};
 
 /* Runs a tile of which only `columns` are stored, through a copy. */
-static void tile_partial(tile_fn fn, tile_args *t, int rows, int columns) {
+static void tile_partial(tile_fn fn, tile_args *t, int rows, int columns)
+{
     _Alignas(64) float out[TILE_ROWS * PCTI_PANEL] = {0}, residual[TILE_ROWS * PCTI_PANEL] = {0};
     float *to = t->out;
     const ptrdiff_t out_block = t->out_block, out_row = t->out_row;
 #define AT(base, block, row) (base)[i * (row) + j / PCTI_LANES * (block) + j % PCTI_LANES]
-#define EACH                                                                                                 \
-    for (int i = 0; i < rows; i++)                                                                           \
+#define EACH                                                                                                         \
+    for (int i = 0; i < rows; i++)                                                                                   \
         for (int j = 0; j < columns; j++)
     if (t->g->accumulate) EACH out[i * PCTI_PANEL + j] = AT(to, out_block, out_row);
     if (t->residual) {
@@ -166,11 +175,10 @@ static void tile_partial(tile_fn fn, tile_args *t, int rows, int columns) {
  * after it. The tiles of a panel share its prefetch: the first four bring a quarter each. A single tile
  * instead runs some KiB ahead of itself: the panel may be longer than the cache (dense layers), and nobody
  * reads it again. */
-static void gemm_panel(const pcti_simd_gemm *g, const float *b, int first, int panel, int columns,
-                       const float *next) {
+static void gemm_panel(const pcti_simd_gemm *g, const float *b, int first, int panel, int columns, const float *next)
+{
     const size_t depth = (size_t)g->n_taps * (size_t)g->depth;
-    const int groups = (g->rows + TILE_ROWS - 1) / TILE_ROWS, size = g->rows / groups,
-              larger = g->rows % groups;
+    const int groups = (g->rows + TILE_ROWS - 1) / TILE_ROWS, size = g->rows / groups, larger = g->rows % groups;
     const int block0 = first / PCTI_LANES, passes = panel / TILE_WIDTH(size + (larger > 0), panel);
     const bool stream = (int64_t)g->runs * groups * passes == 1;
     int part = 0;
@@ -204,7 +212,8 @@ static void gemm_panel(const pcti_simd_gemm *g, const float *b, int first, int p
     }
 }
 
-static void gemm(const pcti_simd_gemm *g) {
+static void gemm(const pcti_simd_gemm *g)
+{
     if (g->rows <= 0 || g->runs <= 0) return;
     const size_t depth = (size_t)g->n_taps * (size_t)g->depth;
     const float *b = g->b;

@@ -4,16 +4,28 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
+/* Before a loop whose trip count (at most 16) is a constant once everything is inlined: its arrays become registers.
+ */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#define NO_UNROLL _Pragma("clang loop unroll(disable)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#define NO_UNROLL _Pragma("GCC unroll 1")
+#endif
 #define HALVES (PCTI_LANES / VL) /* registers per block */
 
-INLINE v v_zero(void) {
+INLINE v v_zero(void)
+{
     return v_set1(0.0f);
 }
 /* The order of operands keeps NaN. */
-INLINE v v_clip(v x, v lo, v hi) {
+INLINE v v_clip(v x, v lo, v hi)
+{
     return v_min(hi, v_max(lo, x));
 }
-INLINE float clip1(float x, float lo, float hi) {
+INLINE float clip1(float x, float lo, float hi)
+{
     x = x < lo ? lo : x;
     return x > hi ? hi : x;
 }

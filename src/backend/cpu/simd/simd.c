@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-const pcti_simd *pcti_simd_at(int i) {
+const pcti_simd *pcti_simd_at(int i)
+{
     const pcti_simd *usable[3];
     int n = 0;
 #ifdef PCTI_SIMD_X86
@@ -19,7 +20,8 @@ const pcti_simd *pcti_simd_at(int i) {
     return i >= 0 && i < n ? usable[i] : NULL;
 }
 
-pct_status pcti_simd_select(const char *name, const pcti_simd **simd) {
+pct_status pcti_simd_select(const char *name, const pcti_simd **simd)
+{
     const char *source = "instruction set";
     if (!name) {
         name = getenv("PCT_ISA");
@@ -40,20 +42,20 @@ pct_status pcti_simd_select(const char *name, const pcti_simd **simd) {
         strcat(valid, table->name);
     }
     *simd = NULL;
-    return pcti_fail(PCT_ERROR_ARGUMENT,
-                     "%s '%s' is unknown or not usable on this processor: choose one of %s", source, name,
-                     valid);
+    return pcti_fail(PCT_ERROR_ARGUMENT, "%s '%s' is unknown or not usable on this processor: choose one of %s",
+                     source, name, valid);
 }
 
-size_t pcti_simd_pack_floats(int outputs, int depth) {
+size_t pcti_simd_pack_floats(int outputs, int depth)
+{
     return (size_t)simd_blocks(outputs) * PCTI_LANES * (size_t)depth;
 }
 
-void pcti_simd_pack(float *dst, int outputs, int depth, int first, int count, const float *src,
-                    ptrdiff_t stride_k, ptrdiff_t stride_d) {
+void pcti_simd_pack(float *dst, int outputs, int depth, int first, int count, const float *src, ptrdiff_t stride_k,
+                    ptrdiff_t stride_d)
+{
     for (int k0 = 0; k0 < outputs; k0 += PCTI_PANEL) {
-        const int width = outputs - k0 > PCTI_LANES ? PCTI_PANEL : PCTI_LANES,
-                  valid = simd_min(outputs - k0, width);
+        const int width = outputs - k0 > PCTI_LANES ? PCTI_PANEL : PCTI_LANES, valid = simd_min(outputs - k0, width);
         float *row = dst + (size_t)k0 * (size_t)depth + (size_t)first * (size_t)width;
         for (int d = 0; d < count; d++, row += width) {
             const float *from = src + k0 * stride_k + d * stride_d;
@@ -63,13 +65,15 @@ void pcti_simd_pack(float *dst, int outputs, int depth, int first, int count, co
     }
 }
 
-size_t pcti_winograd_weights_floats(int outputs, int channels) {
+size_t pcti_winograd_weights_floats(int outputs, int channels)
+{
     return WINOGRAD_TAPS * pcti_simd_pack_floats(outputs, channels);
 }
 
 /* G g G', with the G of F(4x4,3x3) for the points 0, 1, -1, 2, -2, infinity. */
-void pcti_winograd_weights(float *dst, int outputs, int channels, int panel, const float *wei,
-                           ptrdiff_t stride_k, ptrdiff_t stride_c) {
+void pcti_winograd_weights(float *dst, int outputs, int channels, int panel, const float *wei, ptrdiff_t stride_k,
+                           ptrdiff_t stride_c)
+{
     static const double g[6][3] = {{1.0 / 4, 0, 0},
                                    {-1.0 / 6, -1.0 / 6, -1.0 / 6},
                                    {-1.0 / 6, 1.0 / 6, -1.0 / 6},
@@ -95,15 +99,18 @@ void pcti_winograd_weights(float *dst, int outputs, int channels, int panel, con
         }
 }
 
-int pcti_winograd_tiles(const pcti_winograd *w) {
+int pcti_winograd_tiles(const pcti_winograd *w)
+{
     return w->pictures * ((w->out_h + 3) / 4) * ((w->out_w + 3) / 4);
 }
 
-size_t pcti_winograd_floats(int channels, int outputs, int tiles) {
+size_t pcti_winograd_floats(int channels, int outputs, int tiles)
+{
     return winograd_products(channels, tiles) + WINOGRAD_TAPS * winograd_stride(outputs, tiles);
 }
 
-int pcti_winograd_block(const pcti_simd *simd, int channels, int outputs) {
+int pcti_winograd_block(const pcti_simd *simd, int channels, int outputs)
+{
     long l2_bytes = 0;
 #ifdef _SC_LEVEL2_CACHE_SIZE
     l2_bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -115,13 +122,15 @@ int pcti_winograd_block(const pcti_simd *simd, int channels, int outputs) {
            simd->tile_rows;
 }
 
-void pcti_simd_strip(const pcti_simd_window *w, int count, int *rows, int *columns) {
+void pcti_simd_strip(const pcti_simd_window *w, int count, int *rows, int *columns)
+{
     *rows = count > 0 ? (count - 1) * w->stride_h + (w->kernel_h - 1) * w->dilation_h + 1 : 0;
     *columns = w->out_w > 0 ? (w->out_w - 1) * w->stride_w + (w->kernel_w - 1) * w->dilation_w + 1 : 0;
 }
 
 /* The offsets of gemm's taps, then the padded rows of all channels for one output row. */
-size_t pcti_simd_first_floats(const pcti_simd_window *w, int channels) {
+size_t pcti_simd_first_floats(const pcti_simd_window *w, int channels)
+{
     int rows, columns;
     pcti_simd_strip(w, 1, &rows, &columns);
     return (size_t)channels * w->kernel_h * w->kernel_w * (sizeof(ptrdiff_t) / sizeof(float)) +
