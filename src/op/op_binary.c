@@ -12,7 +12,8 @@ _Static_assert(sizeof fn_names / sizeof *fn_names == PCT_BINARY_COUNT + 1, "a na
 static const pcti_field binary_fields[] = {PCTI_ENUM(pct_binary_params, fn, fn_names)};
 static const char *const binary_srcs[] = {"src", "other"};
 
-double pcti_binary_eval(pct_binary_fn fn, double a, double b) {
+double pcti_binary_eval(pct_binary_fn fn, double a, double b)
+{
     switch (fn) {
     case PCT_BINARY_ADD:
         return a + b;
@@ -34,7 +35,8 @@ double pcti_binary_eval(pct_binary_fn fn, double a, double b) {
     return NAN;
 }
 
-static pct_status binary_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst) {
+static pct_status binary_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst)
+{
     if (src[0].dtype != src[1].dtype)
         return pcti_fail(PCT_ERROR_SHAPE, "src is %s and other is %s, but both must be of one type",
                          pct_dtype_name(src[0].dtype), pct_dtype_name(src[1].dtype));
@@ -42,12 +44,14 @@ static pct_status binary_infer(const void *params, const pct_shape *src, int n_s
 }
 
 /* Elements from one index of result dimension d to the next; 0 where the operand is repeated. */
-static int64_t broadcast_stride(const pcti_tensor *operand, const int64_t *dense, int rank, int d) {
+static int64_t broadcast_stride(const pcti_tensor *operand, const int64_t *dense, int rank, int d)
+{
     int own = d - (rank - operand->rank);
     return own < 0 || operand->dims[own] == 1 ? 0 : dense[own];
 }
 
-static pct_status binary_ref(const pcti_call *call, const double *const *src, double *const *dst) {
+static pct_status binary_ref(const pcti_call *call, const double *const *src, double *const *dst)
+{
     const pct_binary_params *p = call->params;
     const pcti_tensor *y = &call->dst[0].tensor;
     int64_t strides[2][PCT_MAX_RANK] = {{0}};
@@ -86,19 +90,22 @@ const pcti_op pcti_op_binary = {
 
 /* ---- one operand by channel ---- */
 
-static bool same_dims(const pcti_tensor *a, const pcti_tensor *b) {
+static bool same_dims(const pcti_tensor *a, const pcti_tensor *b)
+{
     pct_shape x = pcti_tensor_shape(a), y = pcti_tensor_shape(b);
     return pcti_shape_equal(&x, &y);
 }
 
 /* Shaped (1,C,1,1), (C,1,1) or a single value. */
-static bool varies_by_channel(const pcti_tensor *narrow, int64_t channels) {
+static bool varies_by_channel(const pcti_tensor *narrow, int64_t channels)
+{
     if (pcti_tensor_elems(narrow) == 1) return true;
     int at = narrow->rank - 3;
     return at >= 0 && narrow->dims[at] == channels && pcti_tensor_elems(narrow) == channels;
 }
 
-bool pcti_binary_by_channel(const pcti_call *call, pcti_by_channel *by, pcti_why *why) {
+bool pcti_binary_by_channel(const pcti_call *call, pcti_by_channel *by, pcti_why *why)
+{
     const pcti_tensor *y = &call->dst[0].tensor;
     if (y->rank != 4 || y->channel_block != PCTI_BLOCK) return pcti_refuse(why, "no blocked picture");
     *by = (pcti_by_channel){0, 1, 0, false};
@@ -116,7 +123,8 @@ bool pcti_binary_by_channel(const pcti_call *call, pcti_by_channel *by, pcti_why
     return true;
 }
 
-float pcti_binary_beyond(pct_binary_fn fn) {
+float pcti_binary_beyond(pct_binary_fn fn)
+{
     return fn == PCT_BINARY_DIV || fn == PCT_BINARY_POW ? 1 : 0;
 }
 
@@ -125,7 +133,8 @@ typedef struct channels_cookie {
     float beyond;
 } channels_cookie;
 
-static pct_status fill_channels(const pcti_constant *constant, const void *cookie, void *dst) {
+static pct_status fill_channels(const pcti_constant *constant, const void *cookie, void *dst)
+{
     const channels_cookie *c = cookie;
     float *values = dst;
     PCTI_RETURN_IF_FAILED(pcti_constant_read(constant, 0, c->elems, values));
@@ -134,13 +143,14 @@ static pct_status fill_channels(const pcti_constant *constant, const void *cooki
     return PCT_OK;
 }
 
-pct_status pcti_pack_channels(pct_device *device, pcti_step *step, int i, int64_t channels, float beyond) {
+pct_status pcti_pack_channels(pct_device *device, pcti_step *step, int i, int64_t channels, float beyond)
+{
     channels_cookie cookie = {channels, pcti_tensor_elems(&step->src[i].tensor), beyond};
     char *packing = pcti_format("channels %" PRId64 " %d", channels, (int)beyond);
     if (!packing) return PCT_ERROR_MEMORY;
     size_t bytes = sizeof(float) * (size_t)pcti_round_up(channels, PCTI_BLOCK);
-    pct_status status = pcti_pack_get(device, step->src[i].constant, packing, bytes, fill_channels, &cookie,
-                                      &step->src[i].buffer);
+    pct_status status =
+        pcti_pack_get(device, step->src[i].constant, packing, bytes, fill_channels, &cookie, &step->src[i].buffer);
     pcti_free(packing);
     return status;
 }
@@ -149,23 +159,24 @@ pct_status pcti_pack_channels(pct_device *device, pcti_step *step, int i, int64_
 
 static const char *const prelu_srcs[] = {"src", "slope"};
 
-static pct_status prelu_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst) {
+static pct_status prelu_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst)
+{
     const pct_shape *slope = &src[1];
     int64_t elems, channels = src[0].rank > 1 ? src[0].dims[1] : 1;
     char text[PCTI_SHAPE_TEXT];
     PCTI_RETURN_IF_FAILED(pcti_shape_elems(slope, &elems));
-    bool by_channel = elems == channels &&
-                      (slope->rank == 1 || (slope->rank == src[0].rank && slope->dims[1] == channels) ||
-                       (slope->rank == src[0].rank - 1 && slope->dims[0] == channels));
+    bool by_channel =
+        elems == channels && (slope->rank == 1 || (slope->rank == src[0].rank && slope->dims[1] == channels) ||
+                              (slope->rank == src[0].rank - 1 && slope->dims[0] == channels));
     if (elems != 1 && !by_channel)
-        return pcti_fail(PCT_ERROR_SHAPE,
-                         "slope is %s, but must hold one value or one for each of %lld channels",
+        return pcti_fail(PCT_ERROR_SHAPE, "slope is %s, but must hold one value or one for each of %lld channels",
                          pcti_shape_print(slope, text, sizeof text), (long long)channels);
     *dst = src[0];
     return PCT_OK;
 }
 
-static pct_status prelu_ref(const pcti_call *call, const double *const *src, double *const *dst) {
+static pct_status prelu_ref(const pcti_call *call, const double *const *src, double *const *dst)
+{
     const pcti_tensor *x = &call->src[0].tensor;
     int64_t elems = pcti_tensor_elems(x), inner = 1, slopes = pcti_tensor_elems(&call->src[1].tensor);
     for (int d = 2; d < x->rank; d++) inner *= x->dims[d];

@@ -13,11 +13,11 @@ enum { SRC, SCALE, SHIFT, MEAN, VARIANCE, STATISTICS = 4 };
 static const pcti_field batch_norm_fields[] = {PCTI_FLOAT(pct_batch_norm_params, epsilon, 1e-5, true)};
 static const char *const batch_norm_srcs[] = {"src", "scale", "shift", "mean", "variance"};
 
-static pct_status batch_norm_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst) {
+static pct_status batch_norm_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst)
+{
     const pct_batch_norm_params *p = params;
     PCTI_RETURN_IF_FAILED(pcti_check_rank("src", &src[SRC], 2, PCT_MAX_RANK));
-    if (!(p->epsilon >= 0))
-        return pcti_fail(PCT_ERROR_SHAPE, "epsilon is %g, must be at least 0", p->epsilon);
+    if (!(p->epsilon >= 0)) return pcti_fail(PCT_ERROR_SHAPE, "epsilon is %g, must be at least 0", p->epsilon);
     if (pcti_dim_is_symbol(src[SRC].dims[1]))
         return pcti_fail(PCT_ERROR_SHAPE, "src: dimension 1, the channels, has no value yet");
     for (int i = SCALE; i <= VARIANCE; i++) {
@@ -28,11 +28,13 @@ static pct_status batch_norm_infer(const void *params, const pct_shape *src, int
     return PCT_OK;
 }
 
-static void batch_norm_cost(const pcti_call *call, pcti_cost *cost) {
+static void batch_norm_cost(const pcti_call *call, pcti_cost *cost)
+{
     cost->flops *= 2;
 }
 
-static pct_status batch_norm_ref(const pcti_call *call, const double *const *src, double *const *dst) {
+static pct_status batch_norm_ref(const pcti_call *call, const double *const *src, double *const *dst)
+{
     const pct_batch_norm_params *p = call->params;
     const pcti_tensor *x = &call->src[SRC].tensor;
     int64_t channels = x->dims[1], inner = 1;
@@ -61,7 +63,8 @@ const pcti_op pcti_op_batch_norm = {
     .ref = batch_norm_ref,
 };
 
-bool pcti_batch_norm_is_constant(const pcti_call *call, pcti_why *why) {
+bool pcti_batch_norm_is_constant(const pcti_call *call, pcti_why *why)
+{
     for (int i = SCALE; i <= VARIANCE; i++)
         if (!call->src[i].constant) return pcti_refuse(why, "%s is computed by the run", batch_norm_srcs[i]);
     return true;
@@ -73,7 +76,8 @@ typedef struct affine_cookie {
     int64_t channels;
 } affine_cookie;
 
-static pct_status fill_affine(const pcti_constant *constant, const void *cookie, void *dst) {
+static pct_status fill_affine(const pcti_constant *constant, const void *cookie, void *dst)
+{
     const affine_cookie *a = cookie;
     pct_status status = PCT_OK;
     float *scale = dst, *shift = scale + pcti_round_up(a->channels, PCTI_BLOCK);
@@ -92,17 +96,17 @@ fail:
     return status;
 }
 
-pct_status pcti_batch_norm_pack(pct_device *device, pcti_step *step) {
+pct_status pcti_batch_norm_pack(pct_device *device, pcti_step *step)
+{
     const pct_batch_norm_params *p = step->call.params;
     affine_cookie cookie = {.epsilon = p->epsilon, .channels = step->src[SRC].tensor.dims[1]};
     for (int i = 0; i < STATISTICS; i++) cookie.statistics[i] = step->src[SCALE + i].constant;
-    char *packing =
-        pcti_format("batch_norm affine %" PRIu64 " %" PRIu64 " %" PRIu64 " %a", cookie.statistics[1]->id,
-                    cookie.statistics[2]->id, cookie.statistics[3]->id, p->epsilon);
+    char *packing = pcti_format("batch_norm affine %" PRIu64 " %" PRIu64 " %" PRIu64 " %a", cookie.statistics[1]->id,
+                                cookie.statistics[2]->id, cookie.statistics[3]->id, p->epsilon);
     if (!packing) return PCT_ERROR_MEMORY;
     size_t bytes = 2 * sizeof(float) * (size_t)pcti_round_up(cookie.channels, PCTI_BLOCK);
-    pct_status status = pcti_pack_get(device, cookie.statistics[0], packing, bytes, fill_affine, &cookie,
-                                      &step->src[SCALE].buffer);
+    pct_status status =
+        pcti_pack_get(device, cookie.statistics[0], packing, bytes, fill_affine, &cookie, &step->src[SCALE].buffer);
     pcti_free(packing);
     return status;
 }
@@ -115,20 +119,19 @@ static const pcti_field layer_norm_fields[] = {
 };
 static const char *const layer_norm_srcs[] = {"src", "scale", "shift"};
 
-static pct_status layer_norm_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst) {
+static pct_status layer_norm_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst)
+{
     const pct_layer_norm_params *p = params;
     int axis;
     PCTI_RETURN_IF_FAILED(pcti_check_rank("src", &src[0], 1, PCT_MAX_RANK));
     PCTI_RETURN_IF_FAILED(pcti_check_axis(p->axis, src[0].rank, &axis));
-    if (!(p->epsilon >= 0))
-        return pcti_fail(PCT_ERROR_SHAPE, "epsilon is %g, must be at least 0", p->epsilon);
+    if (!(p->epsilon >= 0)) return pcti_fail(PCT_ERROR_SHAPE, "epsilon is %g, must be at least 0", p->epsilon);
     for (int d = axis; d < src[0].rank; d++)
         if (pcti_dim_is_symbol(src[0].dims[d]))
             return pcti_fail(PCT_ERROR_SHAPE, "src: dimension %d is normalised over and has no value yet", d);
     for (int i = 1; i < n_src; i++) {
         if (src[i].rank == PCTI_ABSENT) continue;
-        PCTI_RETURN_IF_FAILED(
-            pcti_check_rank(layer_norm_srcs[i], &src[i], src[0].rank - axis, src[0].rank - axis));
+        PCTI_RETURN_IF_FAILED(pcti_check_rank(layer_norm_srcs[i], &src[i], src[0].rank - axis, src[0].rank - axis));
         for (int d = axis; d < src[0].rank; d++)
             PCTI_RETURN_IF_FAILED(pcti_check_dim(layer_norm_srcs[i], &src[i], d - axis, src[0].dims[d]));
     }
@@ -136,11 +139,13 @@ static pct_status layer_norm_infer(const void *params, const pct_shape *src, int
     return PCT_OK;
 }
 
-static void layer_norm_cost(const pcti_call *call, pcti_cost *cost) {
+static void layer_norm_cost(const pcti_call *call, pcti_cost *cost)
+{
     cost->flops *= 8;
 }
 
-static pct_status layer_norm_ref(const pcti_call *call, const double *const *src, double *const *dst) {
+static pct_status layer_norm_ref(const pcti_call *call, const double *const *src, double *const *dst)
+{
     const pct_layer_norm_params *p = call->params;
     const pcti_tensor *x = &call->src[0].tensor;
     bool has_scale = pcti_call_src(call, 1) != NULL, has_shift = pcti_call_src(call, 2) != NULL;
@@ -188,7 +193,8 @@ static const pcti_field lrn_fields[] = {
 };
 static const char *const lrn_srcs[] = {"src"};
 
-static pct_status lrn_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst) {
+static pct_status lrn_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst)
+{
     const pct_lrn_params *p = params;
     enum { LARGEST = 1 << 20 };
     PCTI_RETURN_IF_FAILED(pcti_check_rank("src", &src[0], 2, PCT_MAX_RANK));
@@ -198,12 +204,14 @@ static pct_status lrn_infer(const void *params, const pct_shape *src, int n_src,
     return PCT_OK;
 }
 
-static void lrn_cost(const pcti_call *call, pcti_cost *cost) {
+static void lrn_cost(const pcti_call *call, pcti_cost *cost)
+{
     cost->flops *= 2 * (double)((const pct_lrn_params *)call->params)->size + 4;
 }
 
 /* ONNX: the window reaches (size-1)/2 channels down and the rest up; PyTorch's is the same for odd sizes. */
-static pct_status lrn_ref(const pcti_call *call, const double *const *src, double *const *dst) {
+static pct_status lrn_ref(const pcti_call *call, const double *const *src, double *const *dst)
+{
     const pct_lrn_params *p = call->params;
     const pcti_tensor *x = &call->src[0].tensor;
     int64_t channels = x->dims[1], inner = 1, below = (p->size - 1) / 2, above = p->size - 1 - below;

@@ -13,20 +13,22 @@ static const pcti_field pool2d_fields[] = {
 static const char *const pool2d_srcs[] = {"src"};
 static const char *const axis_names[] = {"height", "width"};
 
-static int64_t stride_of(const pct_pool2d_params *p, int axis) {
+static int64_t stride_of(const pct_pool2d_params *p, int axis)
+{
     return p->stride[axis] ? p->stride[axis] : p->kernel[axis];
 }
 
 /* Parameters of one axis within limits that keep the arithmetic below far from overflow. */
-static pct_status check_axis_params(const pct_pool2d_params *p, int axis) {
+static pct_status check_axis_params(const pct_pool2d_params *p, int axis)
+{
     enum { LARGEST = 1 << 20 };
     int64_t before = p->pad[axis], after = p->pad[axis + 2];
     if (p->kernel[axis] < 1 || p->kernel[axis] > LARGEST)
         return pcti_fail(PCT_ERROR_SHAPE, "kernel %s is %lld, must be 1 to %d", axis_names[axis],
                          (long long)p->kernel[axis], LARGEST);
     if (p->stride[axis] < 0 || p->stride[axis] > LARGEST)
-        return pcti_fail(PCT_ERROR_SHAPE, "stride %s is %lld, must be 0 (the kernel's size) to %d",
-                         axis_names[axis], (long long)p->stride[axis], LARGEST);
+        return pcti_fail(PCT_ERROR_SHAPE, "stride %s is %lld, must be 0 (the kernel's size) to %d", axis_names[axis],
+                         (long long)p->stride[axis], LARGEST);
     if (p->dilation[axis] < 1 || p->dilation[axis] > LARGEST)
         return pcti_fail(PCT_ERROR_SHAPE, "dilation %s is %lld, must be 1 to %d", axis_names[axis],
                          (long long)p->dilation[axis], LARGEST);
@@ -38,7 +40,8 @@ static pct_status check_axis_params(const pct_pool2d_params *p, int axis) {
     return PCT_OK;
 }
 
-static pct_status infer_axis(const pct_pool2d_params *p, int axis, const pct_shape *src, int64_t *out) {
+static pct_status infer_axis(const pct_pool2d_params *p, int axis, const pct_shape *src, int64_t *out)
+{
     int64_t size = src->dims[2 + axis];
     if (pcti_dim_is_symbol(size))
         return pcti_fail(PCT_ERROR_SHAPE, "src: %s has no value yet; only the batch can be left open",
@@ -48,8 +51,7 @@ static pct_status infer_axis(const pct_pool2d_params *p, int axis, const pct_sha
     int64_t extent = (p->kernel[axis] - 1) * p->dilation[axis] + 1;
     int64_t room = size + before + p->pad[axis + 2] - extent;
     if (size == 0 || room < 0)
-        return pcti_fail(PCT_ERROR_SHAPE,
-                         "src: %s %lld with pads %lld and %lld is smaller than the window, %lld",
+        return pcti_fail(PCT_ERROR_SHAPE, "src: %s %lld with pads %lld and %lld is smaller than the window, %lld",
                          axis_names[axis], (long long)size, (long long)before, (long long)p->pad[axis + 2],
                          (long long)extent);
     *out = room / stride + 1;
@@ -60,7 +62,8 @@ static pct_status infer_axis(const pct_pool2d_params *p, int axis, const pct_sha
     return PCT_OK;
 }
 
-static pct_status pool2d_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst) {
+static pct_status pool2d_infer(const void *params, const pct_shape *src, int n_src, pct_shape *dst)
+{
     const pct_pool2d_params *p = params;
     PCTI_RETURN_IF_FAILED(pcti_check_rank("src", &src[0], 4, 4));
     *dst = src[0];
@@ -75,7 +78,8 @@ static pct_status pool2d_infer(const void *params, const pct_shape *src, int n_s
     return PCT_OK;
 }
 
-pcti_pool pcti_pool_of(const pcti_call *call) {
+pcti_pool pcti_pool_of(const pcti_call *call)
+{
     const pct_pool2d_params *p = call->params;
     pcti_pool pool = {
         .mean = p->kind == PCT_POOL_AVERAGE, .include_pad = p->include_pad != 0, .global = p->global != 0};
@@ -91,13 +95,14 @@ pcti_pool pcti_pool_of(const pcti_call *call) {
     return pool;
 }
 
-static void pool2d_cost(const pcti_call *call, pcti_cost *cost) {
+static void pool2d_cost(const pcti_call *call, pcti_cost *cost)
+{
     pcti_pool pool = pcti_pool_of(call);
-    cost->flops =
-        (double)pcti_tensor_elems(&call->dst[0].tensor) * (double)pool.kernel[0] * (double)pool.kernel[1];
+    cost->flops = (double)pcti_tensor_elems(&call->dst[0].tensor) * (double)pool.kernel[0] * (double)pool.kernel[1];
 }
 
-static double pool_window(const pcti_pool *p, const double *plane, int64_t y, int64_t x) {
+static double pool_window(const pcti_pool *p, const double *plane, int64_t y, int64_t x)
+{
     int64_t top = y * p->stride[0] - p->pad[0], left = x * p->stride[1] - p->pad[1], inside = 0, padded = 0;
     double most = -INFINITY, sum = 0;
     for (int64_t r = 0; r < p->kernel[0]; r++)
@@ -114,7 +119,8 @@ static double pool_window(const pcti_pool *p, const double *plane, int64_t y, in
     return !p->mean ? most : count ? sum / (double)count : 0;
 }
 
-static pct_status pool2d_ref(const pcti_call *call, const double *const *src, double *const *dst) {
+static pct_status pool2d_ref(const pcti_call *call, const double *const *src, double *const *dst)
+{
     const pcti_pool pool = pcti_pool_of(call);
     const int64_t *dims = call->src[0].tensor.dims;
     double *to = dst[0];

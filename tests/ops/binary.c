@@ -65,8 +65,8 @@ static const ops_case cases[] = {
     {"prelu src=11 slope=11", .must_fail = true},
 };
 
-int main(void) {
-    return ops_run(
-        "binary", cases, sizeof cases / sizeof *cases,
-        "binary:same_shape binary:channel binary:broadcast binary:power prelu:blocked prelu:plain");
+int main(void)
+{
+    return ops_run("binary", cases, sizeof cases / sizeof *cases,
+                   "binary:same_shape binary:channel binary:broadcast binary:power prelu:blocked prelu:plain");
 }

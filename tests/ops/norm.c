@@ -44,7 +44,8 @@ static const ops_case cases[] = {
     {"lrn size=5 src=7", .must_fail = true},
 };
 
-int main(void) {
+int main(void)
+{
     return ops_run("norm", cases, sizeof cases / sizeof *cases,
                    "batch_norm:affine batch_norm:plain layer_norm:plain lrn:plain");
 }

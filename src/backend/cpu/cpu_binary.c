@@ -16,20 +16,22 @@ typedef struct piece {
     float *dst;
 } piece;
 
-#define EACH(k, result)                                                                                      \
-    {                                                                                                        \
-        float x = a[k], y = b[k], r = (result);                                                              \
-        dst[k] = r < lo ? lo : r > hi ? hi : r;                                                              \
-    }
-#define ALL(result)                                                                                          \
-    do {                                                                                                     \
-        for (int64_t g = 0; g < p->count / PCTI_BLOCK;                                                       \
-             g++, a += p->a_step, b += p->b_step, dst += PCTI_BLOCK)                                         \
-            _Pragma("omp simd") for (int k = 0; k < PCTI_BLOCK; k++)                                         \
-                EACH(k, result) for (int64_t k = 0; k < p->count % PCTI_BLOCK; k++) EACH(k, result)          \
+#define EACH(k, result)                                                                                              \
+    do {                                                                                                             \
+        float x = a[k], y = b[k], r = (result);                                                                      \
+        dst[k] = r < lo ? lo : r > hi ? hi : r;                                                                      \
+    } while (0)
+#define ALL(result)                                                                                                  \
+    do {                                                                                                             \
+        for (int64_t g = 0; g < p->count / PCTI_BLOCK; g++) {                                                        \
+            _Pragma("omp simd") for (int k = 0; k < PCTI_BLOCK; k++) EACH(k, result);                                \
+            a += p->a_step, b += p->b_step, dst += PCTI_BLOCK;                                                       \
+        }                                                                                                            \
+        for (int64_t k = 0; k < p->count % PCTI_BLOCK; k++) EACH(k, result);                                         \
     } while (0)
 
-static void run_piece(const piece *p) {
+static void run_piece(const piece *p)
+{
     const float *a = p->a, *b = p->b, lo = p->lo, hi = p->hi;
     float *dst = p->dst;
     switch (p->fn) {
@@ -59,24 +61,28 @@ static void run_piece(const piece *p) {
     }
 }
 
-static pct_binary_fn fn_of(const pcti_call *call) {
+static pct_binary_fn fn_of(const pcti_call *call)
+{
     return (pct_binary_fn)((const pct_binary_params *)call->params)->fn;
 }
 
-static piece piece_of(const pcti_call *call) {
+static piece piece_of(const pcti_call *call)
+{
     piece p = {.fn = fn_of(call), .a_step = PCTI_BLOCK, .b_step = PCTI_BLOCK};
     pcti_activation act = pcti_call_post_act(call);
     pcti_clip_range(&act, &p.lo, &p.hi);
     return p;
 }
 
-static bool accept_float(const pcti_call *call, pcti_why *why) {
+static bool accept_float(const pcti_call *call, pcti_why *why)
+{
     pct_dtype dtype = call->src[0].tensor.dtype;
     return dtype == PCT_F32 || pcti_refuse(why, "type %s", pct_dtype_name(dtype));
 }
 
 /* Padding channels hold zeros and must go on holding them. */
-static bool accept_padding(const pcti_call *call, double other, pcti_why *why) {
+static bool accept_padding(const pcti_call *call, double other, pcti_why *why)
+{
     const pcti_tensor *dst = &call->dst[0].tensor;
     pcti_activation act = pcti_call_post_act(call);
     if (dst->channel_block == 1 || dst->dims[1] % PCTI_BLOCK == 0) return true;
@@ -86,7 +92,8 @@ static bool accept_padding(const pcti_call *call, double other, pcti_why *why) {
 
 /* ---- two operands of one shape ---- */
 
-static bool accept_same_shape(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_same_shape(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     pct_shape a = pcti_tensor_shape(&call->src[0].tensor), b = pcti_tensor_shape(&call->src[1].tensor);
     if (fn_of(call) == PCT_BINARY_POW) return pcti_refuse(why, "pow");
     if (!pcti_shape_equal(&a, &b)) return pcti_refuse(why, "shapes differ");
@@ -96,12 +103,13 @@ static bool accept_same_shape(const pcti_call *call, const pct_device *device, p
 }
 
 /* Where element `at` of picture n lies. */
-static int64_t place(const pcti_operand *operand, int64_t n, int64_t at) {
+static int64_t place(const pcti_operand *operand, int64_t n, int64_t at)
+{
     return (operand->tensor.rank ? n * operand->tensor.strides[0] : 0) + at;
 }
 
-static void run_same_piece(const pcti_step *step, pcti_team *team, piece *p, int64_t n, int64_t at,
-                           int64_t count) {
+static void run_same_piece(const pcti_step *step, pcti_team *team, piece *p, int64_t n, int64_t at, int64_t count)
+{
     p->count = count;
     p->a = pcti_f32(&step->src[0]) + place(&step->src[0], n, at);
     p->b = pcti_f32(&step->src[1]) + place(&step->src[1], n, at);
@@ -112,7 +120,8 @@ static void run_same_piece(const pcti_step *step, pcti_team *team, piece *p, int
         run_piece(p);
 }
 
-static void run_same_shape(const pcti_step *step, pcti_team *team) {
+static void run_same_shape(const pcti_step *step, pcti_team *team)
+{
     const pcti_tensor *d = &step->dst[0].tensor;
     piece p = piece_of(&step->call);
     if (d->rank == 4) { /* by rows, as the steps before and after */
@@ -135,17 +144,18 @@ static void run_same_shape(const pcti_step *step, pcti_team *team) {
 
 /* ---- one operand by channel ---- */
 
-static bool accept_channel(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_channel(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     pcti_by_channel by;
     if (fn_of(call) == PCT_BINARY_POW) return pcti_refuse(why, "pow");
     if (!accept_float(call, why) || !pcti_binary_by_channel(call, &by, why)) return false;
     double other = by.narrow_is_constant ? pcti_binary_beyond(fn_of(call)) : 0;
-    if (by.wide == 1 && fn_of(call) == PCT_BINARY_DIV)
-        other = 0; /* the zeros of the picture are the divisor */
+    if (by.wide == 1 && fn_of(call) == PCT_BINARY_DIV) other = 0; /* the zeros of the picture are the divisor */
     return accept_padding(call, other, why);
 }
 
-static pct_status prepare_channel(pct_device *device, pcti_step *step) {
+static pct_status prepare_channel(pct_device *device, pcti_step *step)
+{
     pcti_by_channel by;
     pcti_why why;
     pcti_binary_by_channel(&step->call, &by, &why);
@@ -154,7 +164,8 @@ static pct_status prepare_channel(pct_device *device, pcti_step *step) {
                               pcti_binary_beyond(fn_of(&step->call)));
 }
 
-static void run_channel(const pcti_step *step, pcti_team *team) {
+static void run_channel(const pcti_step *step, pcti_team *team)
+{
     const pcti_tensor *d = &step->dst[0].tensor;
     pcti_by_channel by;
     pcti_why why;
@@ -181,25 +192,29 @@ static void run_channel(const pcti_step *step, pcti_team *team) {
 
 /* ---- any broadcast, plain ---- */
 
-static bool accept_broadcast(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_broadcast(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     if (fn_of(call) == PCT_BINARY_POW) return pcti_refuse(why, "pow");
     return accept_float(call, why);
 }
 
-static bool accept_power(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_power(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     if (fn_of(call) != PCT_BINARY_POW) return pcti_refuse(why, "only pow");
     return accept_float(call, why);
 }
 
 /* Strides of an operand over the result's dimensions; 0 where it is repeated. */
-static void strides_over(const pcti_tensor *operand, int rank, int64_t *strides) {
+static void strides_over(const pcti_tensor *operand, int rank, int64_t *strides)
+{
     for (int d = 0; d < rank; d++) {
         int own = d - (rank - operand->rank);
         strides[d] = own < 0 || operand->dims[own] == 1 ? 0 : operand->strides[own];
     }
 }
 
-static void run_broadcast(const pcti_step *step, pcti_team *team) {
+static void run_broadcast(const pcti_step *step, pcti_team *team)
+{
     const pcti_tensor *d = &step->dst[0].tensor;
     int64_t a_strides[PCT_MAX_RANK], b_strides[PCT_MAX_RANK], first, end;
     int rank = d->rank;
@@ -254,21 +269,25 @@ const pcti_impl pcti_cpu_impls_binary[] = {
 
 /* ---- prelu ---- */
 
-static inline float prelu(float x, float slope) {
+static inline float prelu(float x, float slope)
+{
     return x > 0 ? x : slope * x;
 }
 
-static bool accept_prelu_blocked(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_prelu_blocked(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     if (call->src[0].tensor.rank != 4) return pcti_refuse(why, "no picture");
     if (!call->src[1].constant) return pcti_refuse(why, "slope is computed by the run");
     return accept_float(call, why);
 }
 
-static pct_status prepare_prelu(pct_device *device, pcti_step *step) {
+static pct_status prepare_prelu(pct_device *device, pcti_step *step)
+{
     return pcti_pack_channels(device, step, 1, step->dst[0].tensor.dims[1], 0);
 }
 
-static void run_prelu_blocked(const pcti_step *step, pcti_team *team) {
+static void run_prelu_blocked(const pcti_step *step, pcti_team *team)
+{
     const pcti_tensor *d = &step->dst[0].tensor;
     int64_t blocks = pcti_ceil_div(d->dims[1], PCTI_BLOCK);
     pcti_rows rows = pcti_team_rows(team, d->dims[0], d->dims[2]);
@@ -285,17 +304,17 @@ static void run_prelu_blocked(const pcti_step *step, pcti_team *team) {
         }
 }
 
-static bool accept_prelu(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_prelu(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     return accept_float(call, why);
 }
 
-static void run_prelu(const pcti_step *step, pcti_team *team) {
+static void run_prelu(const pcti_step *step, pcti_team *team)
+{
     const pcti_tensor *s = &step->src[0].tensor, *d = &step->dst[0].tensor, *a = &step->src[1].tensor;
-    int64_t channels = s->rank > 1 ? s->dims[1] : 1, inner = 1, pictures = s->rank ? s->dims[0] : 1, first,
-            end;
+    int64_t channels = s->rank > 1 ? s->dims[1] : 1, inner = 1, pictures = s->rank ? s->dims[0] : 1, first, end;
     bool shared = pcti_tensor_elems(a) == 1;
-    int64_t slope_stride =
-        a->rank && a->dims[0] == channels ? a->strides[0] : 1; /* of a range of a wider tensor */
+    int64_t slope_stride = a->rank && a->dims[0] == channels ? a->strides[0] : 1; /* of a range of a wider tensor */
     for (int i = 2; i < s->rank; i++) inner *= s->dims[i];
     pcti_team_share(team, pictures * channels, &first, &end);
     for (; first < end; first++) {

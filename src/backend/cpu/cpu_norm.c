@@ -5,7 +5,8 @@
 #include "backend/cpu/cpu.h"
 #include "op/norm.h"
 
-static bool accept_float(const pcti_call *call, pcti_why *why) {
+static bool accept_float(const pcti_call *call, pcti_why *why)
+{
     for (int i = 0; i < call->n_src; i++) {
         const pcti_operand *operand = pcti_call_src(call, i);
         if (operand && operand->tensor.dtype != PCT_F32)
@@ -15,19 +16,22 @@ static bool accept_float(const pcti_call *call, pcti_why *why) {
 }
 
 /* Elements of one channel of one picture. */
-static int64_t channel_elems(const pcti_tensor *tensor) {
+static int64_t channel_elems(const pcti_tensor *tensor)
+{
     int64_t elems = 1;
     for (int d = 2; d < tensor->rank; d++) elems *= tensor->dims[d];
     return elems;
 }
 
-static inline float clipped(float x, float lo, float hi) {
+static inline float clipped(float x, float lo, float hi)
+{
     return x < lo ? lo : x > hi ? hi : x;
 }
 
 /* ---- batch_norm ---- */
 
-static bool accept_affine(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_affine(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     const pcti_tensor *src = &call->src[0].tensor;
     pcti_activation act = pcti_call_post_act(call);
     if (src->channel_block > 1 && src->dims[1] % PCTI_BLOCK && pcti_activation_eval(&act, 0) != 0)
@@ -37,21 +41,22 @@ static bool accept_affine(const pcti_call *call, const pct_device *device, pcti_
     return accept_float(call, why) && pcti_batch_norm_is_constant(call, why);
 }
 
-static void affine_blocked(const pcti_step *step, pcti_team *team, float lo, float hi) {
+static void affine_blocked(const pcti_step *step, pcti_team *team, float lo, float hi)
+{
     const pcti_tensor *s = &step->src[0].tensor, *d = &step->dst[0].tensor;
     int64_t padded = pcti_round_up(s->dims[1], PCTI_BLOCK);
     const float *scale = pcti_f32(&step->src[1]);
     pcti_rows rows = pcti_team_rows(team, s->dims[0], s->dims[2]);
     while (pcti_rows_next(&rows))
-        team->simd->scale_shift(
-            (int)(padded / PCTI_BLOCK), (rows.y1 - rows.y0) * (int)s->dims[3],
-            pcti_f32(&step->src[0]) + rows.picture * s->strides[0] + rows.y0 * s->strides[2], s->strides[1],
-            scale, scale + padded,
-            pcti_f32(&step->dst[0]) + rows.picture * d->strides[0] + rows.y0 * d->strides[2], d->strides[1],
-            lo, hi);
+        team->simd->scale_shift((int)(padded / PCTI_BLOCK), (rows.y1 - rows.y0) * (int)s->dims[3],
+                                pcti_f32(&step->src[0]) + rows.picture * s->strides[0] + rows.y0 * s->strides[2],
+                                s->strides[1], scale, scale + padded,
+                                pcti_f32(&step->dst[0]) + rows.picture * d->strides[0] + rows.y0 * d->strides[2],
+                                d->strides[1], lo, hi);
 }
 
-static void affine_plain(const pcti_step *step, pcti_team *team, float lo, float hi) {
+static void affine_plain(const pcti_step *step, pcti_team *team, float lo, float hi)
+{
     const pcti_tensor *s = &step->src[0].tensor, *d = &step->dst[0].tensor;
     int64_t channels = s->dims[1], inner = channel_elems(s), first, end;
     const float *scale = pcti_f32(&step->src[1]), *shift = scale + pcti_round_up(channels, PCTI_BLOCK);
@@ -64,7 +69,8 @@ static void affine_plain(const pcti_step *step, pcti_team *team, float lo, float
     }
 }
 
-static void run_affine(const pcti_step *step, pcti_team *team) {
+static void run_affine(const pcti_step *step, pcti_team *team)
+{
     pcti_activation act = pcti_call_post_act(&step->call);
     float lo, hi;
     pcti_clip_range(&act, &lo, &hi);
@@ -74,11 +80,13 @@ static void run_affine(const pcti_step *step, pcti_team *team) {
         affine_plain(step, team, lo, hi);
 }
 
-static bool accept_any_float(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_any_float(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     return accept_float(call, why);
 }
 
-static void run_batch_norm(const pcti_step *step, pcti_team *team) {
+static void run_batch_norm(const pcti_step *step, pcti_team *team)
+{
     const pct_batch_norm_params *p = step->call.params;
     const pcti_tensor *s = &step->src[0].tensor, *d = &step->dst[0].tensor;
     const float *scale = pcti_f32(&step->src[1]), *shift = pcti_f32(&step->src[2]);
@@ -126,7 +134,8 @@ typedef struct layer_rows {
     int64_t outer, runs, length;
 } layer_rows;
 
-static layer_rows rows_of(const pcti_call *call) {
+static layer_rows rows_of(const pcti_call *call)
+{
     const pcti_tensor *x = &call->src[0].tensor;
     int64_t given = ((const pct_layer_norm_params *)call->params)->axis;
     int axis = (int)(given < 0 ? given + x->rank : given);
@@ -141,14 +150,16 @@ static layer_rows rows_of(const pcti_call *call) {
 }
 
 /* Where row `o` begins, dimensions before the normalised ones being dense but for the pictures' distance. */
-static int64_t row_offset(const pcti_tensor *x, const layer_rows *rows, int64_t o) {
+static int64_t row_offset(const pcti_tensor *x, const layer_rows *rows, int64_t o)
+{
     int64_t elems = rows->runs * rows->length, a_picture = pcti_tensor_picture_elems(x);
     return a_picture ? o * elems / a_picture * x->strides[0] + o * elems % a_picture : 0;
 }
 
 static void normalise_row(const layer_rows *rows, double epsilon, const float *src, int64_t src_run,
-                          const float *scale, int64_t scale_run, const float *shift, int64_t shift_run,
-                          float *dst, int64_t dst_run) {
+                          const float *scale, int64_t scale_run, const float *shift, int64_t shift_run, float *dst,
+                          int64_t dst_run)
+{
     double count = (double)(rows->runs * rows->length), mean = 0, variance = 0;
     for (int64_t r = 0; r < rows->runs; r++)
         for (int64_t i = 0; i < rows->length; i++) mean += src[r * src_run + i];
@@ -168,7 +179,8 @@ static void normalise_row(const layer_rows *rows, double epsilon, const float *s
         }
 }
 
-static void run_layer_norm(const pcti_step *step, pcti_team *team) {
+static void run_layer_norm(const pcti_step *step, pcti_team *team)
+{
     const pct_layer_norm_params *p = step->call.params;
     const pcti_tensor *s = &step->src[0].tensor, *d = &step->dst[0].tensor;
     const pcti_operand *scale = pcti_call_src(&step->call, 1), *shift = pcti_call_src(&step->call, 2);
@@ -177,10 +189,10 @@ static void run_layer_norm(const pcti_step *step, pcti_team *team) {
     if (!rows.runs || !rows.length) return;
     pcti_team_share(team, rows.outer, &first, &end);
     for (; first < end; first++)
-        normalise_row(&rows, p->epsilon, pcti_f32(&step->src[0]) + row_offset(s, &rows, first),
-                      s->strides[rows.axis], pcti_f32(scale), scale ? scale->tensor.strides[0] : 0,
-                      pcti_f32(shift), shift ? shift->tensor.strides[0] : 0,
-                      pcti_f32(&step->dst[0]) + row_offset(d, &rows, first), d->strides[rows.axis]);
+        normalise_row(&rows, p->epsilon, pcti_f32(&step->src[0]) + row_offset(s, &rows, first), s->strides[rows.axis],
+                      pcti_f32(scale), scale ? scale->tensor.strides[0] : 0, pcti_f32(shift),
+                      shift ? shift->tensor.strides[0] : 0, pcti_f32(&step->dst[0]) + row_offset(d, &rows, first),
+                      d->strides[rows.axis]);
 }
 
 const pcti_impl pcti_cpu_impls_layer_norm[] = {
@@ -195,11 +207,11 @@ const pcti_impl pcti_cpu_impls_layer_norm[] = {
 
 /* ---- lrn ---- */
 
-static void run_lrn(const pcti_step *step, pcti_team *team) {
+static void run_lrn(const pcti_step *step, pcti_team *team)
+{
     const pct_lrn_params *p = step->call.params;
     const pcti_tensor *s = &step->src[0].tensor, *d = &step->dst[0].tensor;
-    int64_t channels = s->dims[1], inner = channel_elems(s), below = (p->size - 1) / 2,
-            above = p->size - 1 - below;
+    int64_t channels = s->dims[1], inner = channel_elems(s), below = (p->size - 1) / 2, above = p->size - 1 - below;
     int64_t first, end;
     float alpha = (float)(p->alpha / (double)p->size), beta = (float)p->beta, bias = (float)p->bias;
     pcti_team_share(team, s->dims[0] * channels * inner, &first, &end);

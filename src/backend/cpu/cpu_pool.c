@@ -5,30 +5,33 @@
 #include "backend/cpu/cpu.h"
 #include "op/pool.h"
 
-static bool accept_float(const pcti_call *call, pcti_why *why) {
+static bool accept_float(const pcti_call *call, pcti_why *why)
+{
     pct_dtype dtype = call->src[0].tensor.dtype;
     return dtype == PCT_F32 || pcti_refuse(why, "type %s", pct_dtype_name(dtype));
 }
 
 /* The kernels count in int. */
-static bool accept_sizes(const pcti_pool *p, pcti_why *why) {
+static bool accept_sizes(const pcti_pool *p, pcti_why *why)
+{
     for (int axis = 0; axis < 2; axis++) {
-        int64_t furthest =
-            p->in[axis] + p->pad[axis] + p->pad[axis + 2] + p->kernel[axis] * p->dilation[axis];
+        int64_t furthest = p->in[axis] + p->pad[axis] + p->pad[axis + 2] + p->kernel[axis] * p->dilation[axis];
         if (furthest + p->out[axis] * p->stride[axis] > INT_MAX)
             return pcti_refuse(why, "size %lld is too large", (long long)p->in[axis]);
     }
     return true;
 }
 
-static bool accept_window(const pcti_call *call, pcti_why *why, bool mean) {
+static bool accept_window(const pcti_call *call, pcti_why *why, bool mean)
+{
     pcti_pool p = pcti_pool_of(call);
     if (p.mean != mean) return pcti_refuse(why, "another kind of pooling");
     if (p.global) return pcti_refuse(why, "global");
     return accept_float(call, why) && accept_sizes(&p, why);
 }
 
-static bool accept_window_max(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_window_max(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     pcti_pool p = pcti_pool_of(call);
     /* Between dilated taps the picture can vanish: -inf, also in padding channels. */
     bool can_miss = (p.dilation[0] > 1 && p.pad[0]) || (p.dilation[1] > 1 && p.pad[1]);
@@ -37,11 +40,13 @@ static bool accept_window_max(const pcti_call *call, const pct_device *device, p
     return accept_window(call, why, false);
 }
 
-static bool accept_window_mean(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_window_mean(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     return accept_window(call, why, true);
 }
 
-static pcti_simd_window window_of(const pcti_pool *p) {
+static pcti_simd_window window_of(const pcti_pool *p)
+{
     return (pcti_simd_window){.in_h = (int)p->in[0],
                               .in_w = (int)p->in[1],
                               .out_h = (int)p->out[0],
@@ -58,7 +63,8 @@ static pcti_simd_window window_of(const pcti_pool *p) {
                               .pad_right = (int)p->pad[3]};
 }
 
-static void run_window(const pcti_step *step, pcti_team *team) {
+static void run_window(const pcti_step *step, pcti_team *team)
+{
     const pcti_tensor *s = &step->src[0].tensor, *d = &step->dst[0].tensor;
     const pcti_pool p = pcti_pool_of(&step->call);
     const pcti_simd_window w = window_of(&p);
@@ -69,59 +75,63 @@ static void run_window(const pcti_step *step, pcti_team *team) {
             const float *src = pcti_f32(&step->src[0]) + rows.picture * s->strides[0] + b * s->strides[1];
             float *dst = pcti_f32(&step->dst[0]) + rows.picture * d->strides[0] + b * d->strides[1];
             if (p.mean)
-                team->simd->pool_mean(&w, p.include_pad, src, s->strides[2], dst, d->strides[2], rows.y0,
-                                      rows.y1);
+                team->simd->pool_mean(&w, p.include_pad, src, s->strides[2], dst, d->strides[2], rows.y0, rows.y1);
             else
                 team->simd->pool_max(&w, src, s->strides[2], dst, d->strides[2], rows.y0, rows.y1);
         }
 }
 
-static bool accept_global(const pcti_call *call, pcti_why *why, bool mean) {
+static bool accept_global(const pcti_call *call, pcti_why *why, bool mean)
+{
     pcti_pool p = pcti_pool_of(call);
     if (p.mean != mean) return pcti_refuse(why, "another kind of pooling");
     if (!p.global) return pcti_refuse(why, "not global");
     return accept_float(call, why) && accept_sizes(&p, why);
 }
 
-static bool accept_global_max(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_global_max(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     return accept_global(call, why, false);
 }
 
-static bool accept_global_mean(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_global_mean(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     return accept_global(call, why, true);
 }
 
-static void run_global(const pcti_step *step, pcti_team *team) {
+static void run_global(const pcti_step *step, pcti_team *team)
+{
     const pcti_tensor *s = &step->src[0].tensor, *d = &step->dst[0].tensor;
     const pcti_pool p = pcti_pool_of(&step->call);
     int64_t channels = s->dims[1], blocks = pcti_ceil_div(channels, PCTI_BLOCK), first, end;
     pcti_team_share(team, s->dims[0] * blocks, &first, &end);
     for (; first < end; first++) {
-        int64_t n = first / blocks, b = first % blocks,
-                count = pcti_min(PCTI_BLOCK, channels - b * PCTI_BLOCK);
+        int64_t n = first / blocks, b = first % blocks, count = pcti_min(PCTI_BLOCK, channels - b * PCTI_BLOCK);
         const float *src = pcti_f32(&step->src[0]) + n * s->strides[0] + b * s->strides[1];
         float *dst = pcti_f32(&step->dst[0]) + n * d->strides[0] + b * PCTI_BLOCK, lanes[PCTI_BLOCK];
-        (p.mean ? team->simd->global_mean : team->simd->global_max)((int)p.in[0], (int)p.in[1], src,
-                                                                    s->strides[2], lanes);
+        (p.mean ? team->simd->global_mean : team->simd->global_max)((int)p.in[0], (int)p.in[1], src, s->strides[2],
+                                                                    lanes);
         for (int64_t c = 0; c < count; c++) dst[c] = lanes[c];
     }
 }
 
 /* ---- plain ---- */
 
-static bool accept_plain(const pcti_call *call, const pct_device *device, pcti_why *why) {
+static bool accept_plain(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
     return accept_float(call, why);
 }
 
 /* Taps first <= t < end of an axis that fall on 0 .. size - 1, tap 0 being at `start`. */
-static void taps_within(int64_t start, int64_t kernel, int64_t dilation, int64_t size, int64_t *first,
-                        int64_t *end) {
+static void taps_within(int64_t start, int64_t kernel, int64_t dilation, int64_t size, int64_t *first, int64_t *end)
+{
     *first = start < 0 ? pcti_min(kernel, pcti_ceil_div(-start, dilation)) : 0;
     *end = start < size ? pcti_min(kernel, (size - 1 - start) / dilation + 1) : 0;
     *end = pcti_max(*first, *end);
 }
 
-static float plain_window(const pcti_pool *p, const float *plane, int64_t row_stride, int64_t y, int64_t x) {
+static float plain_window(const pcti_pool *p, const float *plane, int64_t row_stride, int64_t y, int64_t x)
+{
     int64_t top = y * p->stride[0] - p->pad[0], left = x * p->stride[1] - p->pad[1], r0, r1, s0, s1;
     taps_within(top, p->kernel[0], p->dilation[0], p->in[0], &r0, &r1);
     taps_within(left, p->kernel[1], p->dilation[1], p->in[1], &s0, &s1);
@@ -138,16 +148,15 @@ static float plain_window(const pcti_pool *p, const float *plane, int64_t row_st
     if (!p->mean) return most;
     int64_t count = (r1 - r0) * (s1 - s0);
     if (p->include_pad) {
-        taps_within(top + p->pad[0], p->kernel[0], p->dilation[0], p->in[0] + p->pad[0] + p->pad[2], &r0,
-                    &r1);
-        taps_within(left + p->pad[1], p->kernel[1], p->dilation[1], p->in[1] + p->pad[1] + p->pad[3], &s0,
-                    &s1);
+        taps_within(top + p->pad[0], p->kernel[0], p->dilation[0], p->in[0] + p->pad[0] + p->pad[2], &r0, &r1);
+        taps_within(left + p->pad[1], p->kernel[1], p->dilation[1], p->in[1] + p->pad[1] + p->pad[3], &s0, &s1);
         count = (r1 - r0) * (s1 - s0);
     }
     return count ? (float)(sum / (double)count) : 0;
 }
 
-static void run_plain(const pcti_step *step, pcti_team *team) {
+static void run_plain(const pcti_step *step, pcti_team *team)
+{
     const pcti_tensor *s = &step->src[0].tensor, *d = &step->dst[0].tensor;
     const pcti_pool p = pcti_pool_of(&step->call);
     int64_t height = p.out[0], first, end;
@@ -161,19 +170,13 @@ static void run_plain(const pcti_step *step, pcti_team *team) {
 }
 
 const pcti_impl pcti_cpu_impls_pool2d[] = {
-    {.name = "blocked_max",
-     .layout = PCTI_LAYOUT_BLOCKED,
-     .accept = accept_window_max,
-     .run_share = run_window},
+    {.name = "blocked_max", .layout = PCTI_LAYOUT_BLOCKED, .accept = accept_window_max, .run_share = run_window},
     {.name = "blocked_mean",
      .layout = PCTI_LAYOUT_BLOCKED,
      .accuracy = PCTI_ACCURACY_SUM,
      .accept = accept_window_mean,
      .run_share = run_window},
-    {.name = "global_max",
-     .layout = PCTI_LAYOUT_BLOCKED_PLAIN,
-     .accept = accept_global_max,
-     .run_share = run_global},
+    {.name = "global_max", .layout = PCTI_LAYOUT_BLOCKED_PLAIN, .accept = accept_global_max, .run_share = run_global},
     {.name = "global_mean",
      .layout = PCTI_LAYOUT_BLOCKED_PLAIN,
      .accuracy = PCTI_ACCURACY_SUM,
