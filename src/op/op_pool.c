@@ -50,7 +50,8 @@ static pct_status infer_axis(const pct_pool2d_params *p, int axis, const pct_sha
     int64_t before = p->pad[axis], stride = stride_of(p, axis);
     int64_t extent = (p->kernel[axis] - 1) * p->dilation[axis] + 1;
     int64_t room = size + before + p->pad[axis + 2] - extent;
-    if (size == 0 || room < 0)
+    /* With ceil the only window may stick out, as PyTorch has it. */
+    if (size == 0 || room <= (p->ceil ? -stride : -1))
         return pcti_fail(PCT_ERROR_SHAPE, "src: %s %lld with pads %lld and %lld is smaller than the window, %lld",
                          axis_names[axis], (long long)size, (long long)before, (long long)p->pad[axis + 2],
                          (long long)extent);

@@ -3,6 +3,10 @@
 /* Means over windows whose size is no power of two are no sums of small integers. */
 static const ops_case cases[] = {
     {"pool2d kind=max kernel=2 src=1x16x8x8"},
+    {"pool2d kind=max kernel=3 stride=2 ceil=1 src=2x21x2x2"},
+    {"pool2d kind=max kernel=5 stride=3 ceil=1 src=1x32x3x9"},
+    {"pool2d kind=average kernel=3 stride=2 ceil=1 src=2x21x2x2", .no_integers = true},
+    {"pool2d kind=average kernel=3 stride=2 ceil=1 include_pad=1 src=2x37x2x4", .no_integers = true},
     {"pool2d kind=max kernel=2 src=2x37x7x9"},
     {"pool2d kind=max kernel=3 stride=2 pad=1 src=1x64x15x14"},
     {"pool2d kind=max kernel=3 stride=2 ceil=1 src=2x5x13x12"},
