@@ -93,6 +93,7 @@ typedef struct pcti_impl {
     unsigned fusions; /* PCTI_FUSE_... */
     bool in_place; /* the result may lie exactly over operand 0 when both have the same tensor */
     bool serial;   /* CPU: runs outside the parallel region, threads by itself */
+    bool bits_vary_with_threads; /* a library's sums: the same bits for one thread count only */
     bool large_packing; /* packs weights into more bytes than they have: refused with low_memory */
     /* Looks at shapes, strides, layouts, parameters, fusion, constants and device, never at buffers. Refuses with a reason
      * through pcti_refuse. Anything it accepts must then work. */

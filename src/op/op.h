@@ -157,6 +157,9 @@ pct_status pcti_call_ref(const pcti_call *call, const double *const *src, double
 double pcti_unary_eval(const pct_unary_params *params, double x);
 double pcti_activation_eval(const pcti_activation *act, double x);
 
+/* Elements from an operand's start to the matrix that result matrix `batch` needs, by the operand's strides. */
+int64_t pcti_matmul_batch_offset(const pcti_tensor *operand, const pcti_tensor *dst, int64_t batch);
+
 /* For infer functions: rank and dimension checks with a message that names the operand. */
 pct_status pcti_check_rank(const char *operand, const pct_shape *shape, int min_rank, int max_rank);
 pct_status pcti_check_dim(const char *operand, const pct_shape *shape, int dim, int64_t wanted);
