@@ -183,11 +183,13 @@ static pct_status lower_view(pcti_planner *planner, const pcti_node *node, bool 
     int from = planner->value_of_graph[node->src[0]];
     if (!node->op->view || node->fusion || planner->values[from].constant) return PCT_OK;
     for (int attempt = 0; attempt < 2 && !*done; attempt++) {
-        if (attempt) {
-            if (planner->values[from].tensor.channel_block == 1) return PCT_OK;
+        pcti_tensor view = pcti_tensor_dense(&planner->graph->values[node->dst[0]].shape, 1);
+        if (attempt) { /* a reorder only where the view is certain */
+            pct_shape shape = pcti_tensor_shape(&planner->values[from].tensor);
+            pcti_tensor plain = pcti_tensor_dense(&shape, 1);
+            if (planner->values[from].tensor.channel_block == 1 || !node->op->view(node->params, &plain, &view)) return PCT_OK;
             PCTI_RETURN_IF_FAILED(value_in_layout(planner, from, 1, &from));
         }
-        pcti_tensor view = pcti_tensor_dense(&planner->graph->values[node->dst[0]].shape, 1);
         if (!node->op->view(node->params, &planner->values[from].tensor, &view)) continue;
         pcti_draft *draft;
         PCTI_RETURN_IF_FAILED(add_graph_value(planner, node->dst[0], 1));

@@ -112,7 +112,8 @@ static const ops_case cases[] = {
     {"reshape dims=0,-1 src=0x0"},
 };
 
-int main(void) {
+int main(void)
+{
     return ops_run("copy", cases, sizeof cases / sizeof *cases,
                    "concat:copy_blocked concat:copy slice:copy_blocked slice:copy pad:rows_blocked pad:rows "
                    "transpose:tiles "
