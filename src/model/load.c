@@ -149,10 +149,13 @@ static pct_status match(const pct_model *model, const pct_weights *weights, cons
     for (int i = 0; i < pct_graph_parameter_count(model->graph); i++) {
         const char *name;
         pct_value parameter = pct_graph_parameter(model->graph, i, &name);
-        if (pct_weights_find(weights, name, &indices[i]) != PCT_OK) {
+        status = pct_weights_find(weights, name, &indices[i]);
+        if (status == PCT_ERROR_NOT_FOUND) {
+            status = PCT_OK;
             list_name(&found.missing, name, "");
             continue;
         }
+        if (status != PCT_OK) goto fail;
         used[indices[i]] = true;
         PCTI_TRY(check_shape(weights, indices[i], model->graph, parameter, name, &found.shape));
     }
@@ -171,11 +174,8 @@ pct_status pct_model_load(pct_model *model, const char *path)
     int count = pct_graph_parameter_count(model->graph);
     size_t *indices = pcti_calloc((size_t)count, sizeof *indices);
     shared_file *file = pcti_calloc(1, sizeof *file);
-    if (!indices || !file) {
-        status = PCT_ERROR_MEMORY;
-        goto fail;
-    }
-    atomic_init(&file->users, 1); /* this function, until it returns */
+    if (file) atomic_init(&file->users, 1); /* this function, until it returns */
+    PCTI_TRY(indices && file ? PCT_OK : PCT_ERROR_MEMORY);
     PCTI_TRY(pct_weights_open(path, &file->weights));
     PCTI_TRY(match(model, file->weights, path, indices));
     for (int i = 0; i < count; i++)

@@ -187,6 +187,35 @@ static void test_batch_counters(void **state)
     pct_model_destroy(model);
 }
 
+/* Every allocation in turn fails: an error each time, nothing leaks, and the model takes the weights afterwards. */
+static void test_memory(void **state)
+{
+    pct_status status;
+    pct_model *model;
+    pct_model_options options = {.struct_bytes = sizeof options, .height = MODEL_SIZE, .classes = CLASSES};
+    uint64_t nth = 0;
+    save(*state);
+    do {
+        pcti_memory_fail_at(++nth);
+        status = pct_model_create("squeezenet1_1", &options, &model);
+        if (status != PCT_OK) assert_null(model);
+    } while (status == PCT_ERROR_MEMORY);
+    pcti_memory_fail_at(0);
+    check_ok(status);
+    assert_true(nth > 52); /* at least one for each parameter */
+    for (int synthetic = 0; synthetic < 2; synthetic++) {
+        nth = 0;
+        do {
+            pcti_memory_fail_at(++nth);
+            status = synthetic ? pct_model_load_synthetic(model) : pct_model_load(model, path);
+        } while (status == PCT_ERROR_MEMORY);
+        pcti_memory_fail_at(0);
+        check_ok(status);
+        assert_true(nth > 52);
+    }
+    pct_model_destroy(model);
+}
+
 static void test_efficientnet(void **state)
 {
     const char *file = PCT_SHARED_DIR "/models/efficientnet_lite0.safetensors";
@@ -203,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),         cmocka_unit_test(test_lifetime),
                                        cmocka_unit_test(test_misfit),         cmocka_unit_test(test_wrong_file),
-                                       cmocka_unit_test(test_batch_counters), cmocka_unit_test(test_efficientnet)};
+                                       cmocka_unit_test(test_batch_counters), cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_efficientnet)};
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
