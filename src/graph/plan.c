@@ -112,22 +112,27 @@ static pct_status prepare_steps(pct_plan *plan)
 
 /* ---- memory ---- */
 
+/* Names what does not fit, with the figures, and the batch that would. */
 static pct_status too_large(const pct_plan *plan, const pcti_planner *planner, pct_status status)
 {
-    int64_t largest = 0;
-    const char *name = "";
+    int64_t largest = 0, allowed = plan->device->info.max_alloc_bytes, batch = planner->options->symbols[0];
+    const char *name = "", *what = "";
     for (size_t v = 0; v < planner->n_values; v++) {
         int s = planner->values[v].storage;
         if (s < 0 || planner->storage_bytes[s] <= largest) continue;
         largest = planner->storage_bytes[s];
         name = planner->values[v].name;
     }
-    int64_t allowed = plan->device->info.max_alloc_bytes, batch = planner->options->symbols[0];
+    for (int s = 0; s < plan->n_steps; s++) {
+        if ((int64_t)plan->steps[s].workspace_bytes <= largest) continue;
+        largest = (int64_t)plan->steps[s].workspace_bytes;
+        name = plan->steps[s].name;
+        what = "'s workspace";
+    }
     if (status != PCT_ERROR_MEMORY || !allowed || largest <= allowed) return status;
-    int64_t fits = batch > 0 ? allowed / pcti_max(1, largest / batch) : 0;
-    return pcti_fail(PCT_ERROR_MEMORY,
-                     "%s needs %lld bytes in one piece, %s allows %lld; the largest batch that fits is %lld", name,
-                     (long long)largest, plan->device->info.device, (long long)allowed, (long long)fits);
+    int64_t fits = allowed / pcti_max(1, largest / batch);
+    return pcti_fail(PCT_ERROR_MEMORY, "%s%s needs %lld bytes in one piece, %s allows %lld; the largest batch that fits is %lld", name,
+                     what, (long long)largest, plan->device->info.device, (long long)allowed, (long long)fits);
 }
 
 static pct_status allocate_chunks(pct_plan *plan, const pcti_planner *planner, pcti_block *blocks, int n_blocks)
