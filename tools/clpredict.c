@@ -439,8 +439,10 @@ static int predict(predict_job *job)
         (code = load_labels(job)) != TOOL_OK)
         return code;
     if (options->save && (status = check_save_path(options->save)) != PCT_OK) return tool_fail(status, TOOL_DEVICE);
-    if ((status = make_buffers(job)) != PCT_OK || (status = make_plan(job)) != PCT_OK)
-        return tool_fail(status, TOOL_DEVICE);
+    if ((status = make_buffers(job)) != PCT_OK) return tool_fail(status, TOOL_DEVICE);
+    /* An implementation that is forced and does not fit is the user's choice. */
+    if ((status = make_plan(job)) != PCT_OK)
+        return tool_fail(status, options->common.force ? TOOL_USAGE : TOOL_DEVICE);
     return run_and_report(job);
 }
 

@@ -163,8 +163,9 @@ pct_status report_end(const predict_job *job)
         pcti_free(title);
         tool_print("\n");
         PCTI_RETURN_IF_FAILED(print_grid(&grid));
+        tool_print("\n");
     }
-    pcti_text_add(&text, "\n%zu classified", job->n_done - job->n_wrong);
+    pcti_text_add(&text, "%zu classified", job->n_done - job->n_wrong);
     if (job->n_wrong) pcti_text_add(&text, ", %zu with a wrong result", job->n_wrong);
     if (job->n_unreadable) pcti_text_add(&text, ", %zu unreadable", job->n_unreadable);
     if (job->n_done > job->batch.capacity) {

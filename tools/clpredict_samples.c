@@ -169,6 +169,7 @@ static pct_status read_pictures(sample_list *list, size_t first, size_t count, s
     double decode_ms = 0, preprocess_ms = 0;
     bool no_memory = false;
     int threads = list->threads ? list->threads : omp_get_max_threads();
+    if ((size_t)threads > count) threads = (int)count;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)                                           \
     reduction(+ : decode_ms, preprocess_ms) reduction(|| : no_memory)
     for (size_t i = 0; i < count; i++) {
