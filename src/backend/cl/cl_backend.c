@@ -87,6 +87,11 @@ void pcti_cl_set_own(pcti_step *step, void *own)
         pcti_free(own);
 }
 
+void *pcti_cl_own(const pcti_step *step)
+{
+    return step->state ? ((const step_state *)step->state)->own : NULL;
+}
+
 void pcti_cl_release(pct_device *device, pcti_step *step)
 {
     step_state *state = step->state;

@@ -79,6 +79,7 @@ const size_t *pcti_cl_launch_group(const pcti_step *step, int index);
 int pcti_cl_launch_count(const pcti_step *step);
 /* Own memory of a row beside its launches, from base/memory.h, freed with the step. */
 void pcti_cl_set_own(pcti_step *step, void *own);
+void *pcti_cl_own(const pcti_step *step); /* NULL where there is none */
 
 /* ---- in bind ---- */
 
