@@ -183,6 +183,25 @@ const pcti_op pcti_op_layer_norm = {
     .ref = layer_norm_ref,
 };
 
+pcti_layer_rows pcti_layer_norm_rows(const pcti_call *call)
+{
+    const pcti_tensor *x = &call->src[0].tensor;
+    int64_t given = ((const pct_layer_norm_params *)call->params)->axis;
+    int axis = (int)(given < 0 ? given + x->rank : given);
+    pcti_layer_rows rows = {axis, 1, 1, x->dims[axis], 1};
+    for (int d = 0; d < axis; d++) *(d ? &rows.rows_of_picture : &rows.rows) *= x->dims[d];
+    rows.rows *= rows.rows_of_picture;
+    for (int d = axis + 1; d < x->rank; d++) rows.length *= x->dims[d];
+    bool joined = x->strides[axis] == rows.length && call->dst[0].tensor.strides[axis] == rows.length;
+    for (int i = 1; i < call->n_src; i++)
+        if (pcti_call_src(call, i)) joined = joined && call->src[i].tensor.strides[0] == rows.length;
+    if (joined) {
+        rows.length *= rows.runs;
+        rows.runs = 1;
+    }
+    return rows;
+}
+
 /* ---- lrn ---- */
 
 static const pcti_field lrn_fields[] = {

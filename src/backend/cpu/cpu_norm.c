@@ -127,36 +127,7 @@ const pcti_impl pcti_cpu_impls_batch_norm[] = {
 
 /* ---- layer_norm ---- */
 
-/* The elements that are normalised together: `runs` contiguous pieces of `length`. There are several only
- * where the first dimension is one of them, since pictures may lie apart. */
-typedef struct layer_rows {
-    int axis;
-    int64_t outer, runs, length;
-} layer_rows;
-
-static layer_rows rows_of(const pcti_call *call)
-{
-    const pcti_tensor *x = &call->src[0].tensor;
-    int64_t given = ((const pct_layer_norm_params *)call->params)->axis;
-    int axis = (int)(given < 0 ? given + x->rank : given);
-    layer_rows rows = {axis, 1, x->dims[axis], 1};
-    for (int d = 0; d < axis; d++) rows.outer *= x->dims[d];
-    for (int d = axis + 1; d < x->rank; d++) rows.length *= x->dims[d];
-    bool joined = x->strides[axis] == rows.length && call->dst[0].tensor.strides[axis] == rows.length;
-    for (int i = 1; i < call->n_src; i++)
-        if (pcti_call_src(call, i)) joined = joined && call->src[i].tensor.strides[0] == rows.length;
-    if (joined) rows = (layer_rows){axis, rows.outer, 1, rows.runs * rows.length};
-    return rows;
-}
-
-/* Where row `o` begins, dimensions before the normalised ones being dense but for the pictures' distance. */
-static int64_t row_offset(const pcti_tensor *x, const layer_rows *rows, int64_t o)
-{
-    int64_t elems = rows->runs * rows->length, a_picture = pcti_tensor_picture_elems(x);
-    return a_picture ? o * elems / a_picture * x->strides[0] + o * elems % a_picture : 0;
-}
-
-static void normalise_row(const layer_rows *rows, double epsilon, const float *src, int64_t src_run,
+static void normalise_row(const pcti_layer_rows *rows, double epsilon, const float *src, int64_t src_run,
                           const float *scale, int64_t scale_run, const float *shift, int64_t shift_run, float *dst,
                           int64_t dst_run)
 {
@@ -184,15 +155,15 @@ static void run_layer_norm(const pcti_step *step, pcti_team *team)
     const pct_layer_norm_params *p = step->call.params;
     const pcti_tensor *s = &step->src[0].tensor, *d = &step->dst[0].tensor;
     const pcti_operand *scale = pcti_call_src(&step->call, 1), *shift = pcti_call_src(&step->call, 2);
-    layer_rows rows = rows_of(&step->call);
+    pcti_layer_rows rows = pcti_layer_norm_rows(&step->call);
     int64_t first, end;
     if (!rows.runs || !rows.length) return;
-    pcti_team_share(team, rows.outer, &first, &end);
+    pcti_team_share(team, rows.rows, &first, &end);
     for (; first < end; first++)
-        normalise_row(&rows, p->epsilon, pcti_f32(&step->src[0]) + row_offset(s, &rows, first), s->strides[rows.axis],
-                      pcti_f32(scale), scale ? scale->tensor.strides[0] : 0, pcti_f32(shift),
-                      shift ? shift->tensor.strides[0] : 0, pcti_f32(&step->dst[0]) + row_offset(d, &rows, first),
-                      d->strides[rows.axis]);
+        normalise_row(&rows, p->epsilon, pcti_f32(&step->src[0]) + pcti_layer_row_offset(s, &rows, first),
+                      s->strides[rows.axis], pcti_f32(scale), scale ? scale->tensor.strides[0] : 0, pcti_f32(shift),
+                      shift ? shift->tensor.strides[0] : 0,
+                      pcti_f32(&step->dst[0]) + pcti_layer_row_offset(d, &rows, first), d->strides[rows.axis]);
 }
 
 const pcti_impl pcti_cpu_impls_layer_norm[] = {
