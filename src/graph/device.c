@@ -44,7 +44,10 @@ pct_status pct_device_open(const pct_device_options *given, pct_device **device)
     memcpy(&options, given, given->struct_bytes < sizeof options ? given->struct_bytes : sizeof options);
     pcti_text names = {0};
     for (int b = 0; b < pcti_backend_count; b++) {
-        if (options.backend && !strcmp(pcti_backends[b]->name, options.backend)) return pcti_backends[b]->open(&options, device);
+        if (options.backend && !strcmp(pcti_backends[b]->name, options.backend)) {
+            pcti_text_free(&names);
+            return pcti_backends[b]->open(&options, device);
+        }
         pcti_text_add(&names, "%s%s", b ? ", " : "", pcti_backends[b]->name);
     }
     pct_status status = pcti_fail(PCT_ERROR_ARGUMENT, "no backend \"%s\" in this build; there are %s",
