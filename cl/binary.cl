@@ -47,8 +47,8 @@ __kernel void broadcasting(__global const float *a, long a_offset, index8_t a_st
     b += b_offset;
     dst += dst_offset;
     for (int d = RANK - 1; d >= 0; d--) {
-        const index_t at = rest % size[d];
-        rest /= size[d];
+        SPLIT(rest, size[d], outer, at);
+        rest = outer;
         a += at * a_stride[d];
         b += at * b_stride[d];
         dst += at * dst_stride[d];

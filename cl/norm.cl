@@ -44,10 +44,10 @@ __kernel void layer_norm(__global const float *src, long src_offset, long src_pi
                          index_t runs, index_t length, float epsilon)
 {
     if (IS_BEYOND(0, rows)) return;
-    const index_t row = get_global_id(0), within = row % rows_of_picture * runs * length;
-    const long n = row / rows_of_picture;
-    src += src_offset + n * src_picture + within;
-    dst += dst_offset + n * dst_picture + within;
+    SPLIT((index_t)get_global_id(0), rows_of_picture, n, row);
+    const index_t within = row * runs * length;
+    src += src_offset + (long)n * src_picture + within;
+    dst += dst_offset + (long)n * dst_picture + within;
     float mean = 0, variance = 0;
     for (index_t r = 0; r < runs; r++)
         for (index_t i = 0; i < length; i++) mean += src[r * src_run + i];
@@ -76,10 +76,11 @@ __kernel void lrn(__global const float *src, long src_offset, long src_picture, 
     if (IS_BEYOND(0, channels * plane)) return;
     const index_t e = get_global_id(0);
     const long n = get_global_id(1);
-    int c = e / plane, last = min(channels - 1, c + above);
-    src += src_offset + n * src_picture + e % plane;
+    SPLIT(e, plane, c, pixel);
+    const index_t last = min((index_t)channels - 1, c + above);
+    src += src_offset + n * src_picture + pixel;
     float squares = 0;
-    for (int k = max(0, c - below); k <= last; k++) {
+    for (index_t k = max((index_t)0, c - below); k <= last; k++) {
         float x = src[k * plane];
         squares = MUL_ADD(x, x, squares);
     }

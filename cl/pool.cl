@@ -27,19 +27,19 @@ __kernel void window(__global const float *src, long src_offset, long src_pictur
                      int include_pad)
 {
     if (IS_BEYOND(0, (index_t)out_h * out_w * LANE_ITEMS)) return;
-    int pixel = get_global_id(0) / LANE_ITEMS, lane = get_global_id(0) % LANE_ITEMS * WIDTH;
-    const long n = get_global_id(1) / planes;
-    const index_t plane = get_global_id(1) % planes;
-    int top = pixel / out_w * stride_h - pad_top, left = pixel % out_w * stride_w - pad_left;
+    const int pixel = get_global_id(0) / LANE_ITEMS, lane = get_global_id(0) % LANE_ITEMS * WIDTH;
+    SPLIT((index_t)get_global_id(1), planes, n, plane);
+    SPLIT(pixel, out_w, y, x);
+    const int top = y * stride_h - pad_top, left = x * stride_w - pad_left;
     int r0, r1, s0, s1;
     taps_within(top, kernel_h, dilation_h, in_h, &r0, &r1);
     taps_within(left, kernel_w, dilation_w, in_w, &s0, &s1);
-    src += src_offset + n * src_picture + plane * src_plane + lane;
+    src += src_offset + (long)n * src_picture + plane * src_plane + lane;
     vec result = MEAN ? (vec)(0.0f) : (vec)(-INFINITY);
     for (int r = r0; r < r1; r++)
         for (int s = s0; s < s1; s++) {
-            vec x = LOAD(src + ((index_t)(top + r * dilation_h) * in_w + left + s * dilation_w) * LANES);
-            result = MEAN ? result + x : larger(result, x);
+            vec v = LOAD(src + ((index_t)(top + r * dilation_h) * in_w + left + s * dilation_w) * LANES);
+            result = MEAN ? result + v : larger(result, v);
         }
     if (MEAN) {
         int count = (r1 - r0) * (s1 - s0);
@@ -50,7 +50,7 @@ __kernel void window(__global const float *src, long src_offset, long src_pictur
         }
         result = count > 0 ? result * (vec)(1.0f / count) : (vec)(0.0f);
     }
-    STORE(result, dst + dst_offset + n * dst_picture + plane * dst_plane + (index_t)pixel * LANES + lane);
+    STORE(result, dst + dst_offset + (long)n * dst_picture + plane * dst_plane + (index_t)pixel * LANES + lane);
 }
 
 /* dst[n][c] = maximum or mean over all pixels of a blocked picture; dst is plain.
