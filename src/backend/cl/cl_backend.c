@@ -126,7 +126,7 @@ static void set_place(pcti_cl_args *args, cl_mem buffer, int64_t offset)
 void pcti_cl_arg_operand(pcti_cl_args *args, const pcti_operand *operand)
 {
     if (!operand || operand->tensor.rank == PCTI_ABSENT)
-        set_place(args, pcti_cl_of(args->device)->nothing, -1);
+        set_place(args, pcti_cl_of(args->device)->zeros, -1);
     else
         set_place(args, operand->buffer->handle, operand->tensor.offset);
 }
@@ -143,6 +143,11 @@ void pcti_cl_arg_int(pcti_cl_args *args, int64_t value)
         args->status = pcti_fail(PCT_ERROR_UNSUPPORTED, "argument %u is %lld, more than 32 bits",
                                  (unsigned)args->next, (long long)value);
     set(args, sizeof narrow, &narrow);
+}
+
+void pcti_cl_arg_zeros(pcti_cl_args *args)
+{
+    set(args, sizeof(cl_mem), &pcti_cl_of(args->device)->zeros);
 }
 
 void pcti_cl_arg_long(pcti_cl_args *args, int64_t value)
@@ -400,7 +405,7 @@ static void cl_close(pct_device *base)
     pcti_cl *cl = pcti_cl_of(base);
     if (cl->device) pcti_cl_device_finish(cl->device);
     pcti_cl_events_destroy(cl->events);
-    pcti_cl_buffer_release(cl->nothing);
+    pcti_cl_buffer_release(cl->zeros);
     pcti_cl_device_close(cl->device);
     pcti_free(cl);
 }
@@ -408,7 +413,8 @@ static void cl_close(pct_device *base)
 static pct_status cl_open(const pct_device_options *options, pct_device **out)
 {
     extern const pcti_backend pcti_backend_cl;
-    enum { NOTHING_BYTES = 64, EVENTS = 256 };
+    enum { EVENTS = 256 };
+    float zeros[16] = {0};
     pct_status status = PCT_OK;
     pcti_cl_list list = {0};
     size_t index;
@@ -419,7 +425,8 @@ static pct_status cl_open(const pct_device_options *options, pct_device **out)
     PCTI_TRY(pcti_cl_list_create(&list));
     PCTI_TRY(pcti_cl_select(&list, options->platform, options->device, &index));
     PCTI_TRY(pcti_cl_device_open(&list.devices[index], options->profiling, &cl->device));
-    PCTI_TRY(pcti_cl_buffer_create(cl->device, CL_MEM_READ_WRITE, NOTHING_BYTES, NULL, &cl->nothing));
+    PCTI_TRY(
+        pcti_cl_buffer_create(cl->device, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof zeros, zeros, &cl->zeros));
     PCTI_TRY(pcti_cl_events_create(EVENTS, &cl->events));
     describe(&list.devices[index], &cl->base.info);
     pcti_cl_list_destroy(&list);

@@ -42,7 +42,7 @@
 typedef struct pcti_cl {
     pct_device base;
     pcti_cl_device *device;
-    cl_mem nothing;         /* stands for absent operands: not every driver takes NULL */
+    cl_mem zeros;           /* 16 floats; stands for absent operands as well: not every driver takes NULL */
     pcti_cl_events *events; /* of profiled runs */
     /* The run that is going on. */
     cl_command_queue queue;
@@ -99,6 +99,8 @@ void pcti_cl_arg_operand(pcti_cl_args *args, const pcti_operand *operand);
 void pcti_cl_arg_workspace(pcti_cl_args *args, const pcti_step *step, size_t first_float);
 /* `index_t` */
 void pcti_cl_arg_index(pcti_cl_args *args, int64_t value);
+/* `__global const float *zeros`: 16 of them. */
+void pcti_cl_arg_zeros(pcti_cl_args *args);
 /* `long`: the distance between pictures. */
 void pcti_cl_arg_long(pcti_cl_args *args, int64_t value);
 /* `int`: a value that does not fit fails. */
