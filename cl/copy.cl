@@ -20,8 +20,8 @@
 /* Takes dimension d's index off `row` and walks so far on both sides. */
 #define DIM_STEP(d)                                                                                                  \
     {                                                                                                                \
-        const index_t at = row % n##d;                                                                               \
-        row /= n##d;                                                                                                 \
+        SPLIT(row, n##d, others, at);                                                                                \
+        row = others;                                                                                                \
         src += at * s##d;                                                                                            \
         dst += at * t##d;                                                                                            \
     }
@@ -69,20 +69,22 @@ __kernel void transpose_local(__global const TYPE *src_base, long src_offset, __
 {
     __local TYPE tile[TILE * (TILE + 1)]; /* one more column, against bank conflicts */
     const index_t across = CEIL_DIV(width, TILE), down = CEIL_DIV(height, TILE);
-    const int me = get_local_id(0), n = get_local_size(0);
+    const uint me = get_local_id(0), n = get_local_size(0);
     for (index_t number = get_group_id(0); number < planes * down * across; number += get_num_groups(0)) {
-        const index_t x0 = number % across * TILE, y0 = number / across % down * TILE;
-        index_t row = number / across / down;
+        SPLIT(number, across, stripe, tile_x);
+        SPLIT(stripe, down, plane, tile_y);
+        const index_t x0 = tile_x * TILE, y0 = tile_y * TILE;
+        index_t row = plane;
         __global const TYPE *src = src_base + src_offset;
         __global TYPE *dst = dst_base + dst_offset;
         FOR_OUTER(DIM_STEP)
-        for (int i = me; i < TILE * TILE; i += n) {
-            const int x = i / TILE, y = i % TILE;
+        for (uint i = me; i < TILE * TILE; i += n) {
+            const index_t x = i / TILE, y = i % TILE;
             if (x0 + x < width && y0 + y < height) tile[x * (TILE + 1) + y] = src[(x0 + x) * s + y0 + y];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int i = me; i < TILE * TILE; i += n) {
-            const int x = i % TILE, y = i / TILE;
+        for (uint i = me; i < TILE * TILE; i += n) {
+            const index_t x = i % TILE, y = i / TILE;
             if (x0 + x < width && y0 + y < height) dst[(y0 + y) * t + x0 + x] = tile[x * (TILE + 1) + y];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -104,8 +106,9 @@ static inline index_t pad_edge(index_t at, index_t count) { return clamp(at, (in
 #define PAD_ARGS(d) , index_t n##d, index_t s##d, index_t t##d, index_t begin##d, index_t count##d
 #define PAD_STEP(d)                                                                                                  \
     {                                                                                                                \
-        const index_t at = row % n##d, from = PAD(at - begin##d, count##d);                                          \
-        row /= n##d;                                                                                                 \
+        SPLIT(row, n##d, others, at);                                                                                \
+        const index_t from = PAD(at - begin##d, count##d);                                                           \
+        row = others;                                                                                                \
         inside = inside && from >= 0;                                                                                \
         src += from * s##d;                                                                                          \
         dst += at * t##d;                                                                                            \
@@ -135,7 +138,8 @@ __kernel void reshape(__global const TYPE *src, long src_offset, index_t src_inn
 {
     if (IS_BEYOND(0, count)) return;
     const index_t i = get_global_id(0);
-    dst[dst_offset + i / dst_inner * dst_picture + i % dst_inner] =
-        src[src_offset + i / src_inner * src_picture + i % src_inner];
+    SPLIT(i, src_inner, from, from_rest);
+    SPLIT(i, dst_inner, to, to_rest);
+    dst[dst_offset + to * dst_picture + to_rest] = src[src_offset + from * src_picture + from_rest];
 }
 #endif

@@ -8,10 +8,14 @@ __kernel void gather(__global const TYPE *data, long data_offset, index_t data_p
                      index_t count, index_t inner, index_t rows)
 {
     if (IS_BEYOND(0, inner) || IS_BEYOND(1, rows)) return;
-    const index_t x = get_global_id(0), row = get_global_id(1), o = row / count, j = row % count;
-    INDEX index = indices[indices_offset + j / index_inner * index_picture + j % index_inner];
+    const index_t x = get_global_id(0), row = get_global_id(1), to = row * inner + x;
+    SPLIT(row, count, o, j);
+    SPLIT(j, index_inner, index_outer, index_rest);
+    SPLIT(o, outer, data_outer, data_rest);
+    SPLIT(to, dst_inner, dst_outer, dst_rest);
+    INDEX index = indices[indices_offset + index_outer * index_picture + index_rest];
     if (index < 0) index += extent;
-    const index_t entry = (index_t)clamp(index, (INDEX)0, (INDEX)(extent - 1)), to = row * inner + x;
-    const index_t from = o / outer * data_picture + o % outer * extent * inner + entry * entry_stride + x;
-    dst[dst_offset + to / dst_inner * dst_picture + to % dst_inner] = data[data_offset + from];
+    const index_t entry = (index_t)clamp(index, (INDEX)0, (INDEX)(extent - 1));
+    dst[dst_offset + dst_outer * dst_picture + dst_rest] =
+        data[data_offset + data_outer * data_picture + data_rest * extent * inner + entry * entry_stride + x];
 }

@@ -8,7 +8,7 @@ __kernel void resize(__global const float *src, long src_offset, long src_pictur
 {
     if (IS_BEYOND(0, columns * LANES) || IS_BEYOND(1, rows) || IS_BEYOND(2, all_planes)) return;
     const int x = get_global_id(0) / LANES, lane = get_global_id(0) % LANES, y = get_global_id(1);
-    const int picture = get_global_id(2) / planes, plane = get_global_id(2) % planes;
+    SPLIT((index_t)get_global_id(2), planes, picture, plane);
     const int3 v = vload3(y, taps + taps_offset), h = vload3(rows + x, taps + taps_offset);
     src += src_offset + picture * src_picture + plane * src_plane + lane;
     dst += dst_offset + picture * dst_picture + plane * dst_plane + y * dst_row + x * LANES + lane;
