@@ -72,6 +72,7 @@ typedef struct pct_plan_options {
     bool no_fusion;      /* keep every node as it was added (diff, debugging) */
     bool keep_values;    /* never reuse memory, so that every value can be read after a run */
     bool low_memory;     /* no packed copy larger than its weights; originals leave memory as they are packed */
+    pct_dtype weight_storage; /* of dense layers' weights: PCT_F32 (0), PCT_F16 or PCT_BF16; arithmetic stays float32 */
     const char *force;   /* "conv2d=im2col_gemm,pool2d=plain": only these implementations for these ops; NULL */
 } pct_plan_options;
 

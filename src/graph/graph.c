@@ -384,5 +384,5 @@ void pcti_node_call(const pct_graph *graph, const pcti_node *node, pcti_operand 
     }
     for (int i = 0; i < node->n_dst; i++)
         dst[i] = (pcti_operand){.tensor = pcti_tensor_dense(&graph->values[node->dst[i]].shape, 1)};
-    *call = (pcti_call){node->op, node->params, node->fusion, node->n_src, node->n_dst, src, dst};
+    *call = (pcti_call){node->op, node->params, node->fusion, node->n_src, node->n_dst, src, dst, PCT_F32};
 }

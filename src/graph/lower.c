@@ -92,6 +92,7 @@ pct_status pcti_planner_rank(pcti_planner *planner, const pct_graph *graph, cons
     pcti_operand *src = pcti_calloc((size_t)node->n_src + 1, sizeof *src), dst[2];
     if (!src) return PCT_ERROR_MEMORY;
     pcti_node_call(graph, node, src, dst, &call);
+    call.weight_storage = planner->options->weight_storage;
     *rank = choose(planner, node->name, &call, src, dst, 1, NULL, &why);
     pcti_free(src);
     return PCT_OK;
@@ -150,7 +151,7 @@ static pct_status add_reorder(pcti_planner *planner, int from, int block, int *c
     draft->params = draft->own_params;
     pcti_operand src = {.tensor = planner->values[from].tensor, .constant = planner->values[from].constant};
     pcti_operand dst = {.tensor = value.tensor};
-    pcti_call call = {&pcti_op_reorder, draft->params, NULL, 1, 1, &src, &dst};
+    pcti_call call = {&pcti_op_reorder, draft->params, NULL, 1, 1, &src, &dst, PCT_F32};
     const pcti_impl *rows = planner->device->backend->impls(&pcti_op_reorder);
     for (; rows->name; rows++)
         if (!rows->accept || rows->accept(&call, planner->device, &why)) break;
@@ -228,6 +229,7 @@ static pct_status lower_node(pcti_planner *planner, const pcti_node *node)
         goto fail;
     }
     pcti_node_call(planner->graph, node, src, dst, &call);
+    call.weight_storage = planner->options->weight_storage;
     int same = 1;
     if (node->n_src && node->src[0] != PCT_NONE)
         same = planner->values[planner->value_of_graph[node->src[0]]].tensor.channel_block;

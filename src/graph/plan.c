@@ -42,7 +42,7 @@ static pct_status make_step(pct_plan *plan, const pcti_planner *planner, const p
     for (int i = 0; i < draft->n_src; i++) step->src[i] = operand_of(planner, draft->src[i]);
     for (int i = 0; i < draft->n_dst; i++) step->dst[i] = operand_of(planner, draft->dst[i]);
     step->call = (pcti_call){draft->op, plan->params[index], draft->fusion ? &plan->fusions[index] : NULL,
-                             draft->n_src, draft->n_dst, step->src, step->dst};
+                             draft->n_src, draft->n_dst, step->src, step->dst, planner->options->weight_storage};
     step->impl = draft->impl;
     step->name = plan->names[index];
     pcti_call_cost(&step->call, &plan->costs[index]);
@@ -306,6 +306,8 @@ pct_status pct_plan_create(pct_device *device, const pct_graph *graph, const pct
         if (options.symbols[i] < 0) return pcti_fail(PCT_ERROR_ARGUMENT, "symbol %d: %lld", i, (long long)options.symbols[i]);
         if (!options.symbols[i]) options.symbols[i] = 1;
     }
+    if (options.weight_storage != PCT_F32 && options.weight_storage != PCT_F16 && options.weight_storage != PCT_BF16)
+        return pcti_fail(PCT_ERROR_ARGUMENT, "weight_storage: must be f32, f16 or bf16");
     pct_plan *plan = pcti_calloc(1, sizeof *plan);
     if (!plan) return PCT_ERROR_MEMORY;
     plan->device = device;

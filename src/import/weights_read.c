@@ -1,32 +1,11 @@
 /* Elements of a weights file, in logical order and another type. */
 #include <string.h>
 
+#include "base/half.h"
 #include "base/memory.h"
 #include "import/weights.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are read as the file stores them, little-endian");
-
-/* IEEE 754 binary16 to binary32; exact. */
-static float from_f16(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
-    if (exponent == 0) { /* zero or subnormal: fraction * 2^-24 */
-        float value = (float)fraction * 0x1p-24f;
-        return sign ? -value : value;
-    }
-    uint32_t bits = sign | (exponent == 31 ? 0xffu : exponent + 112) << 23 | fraction << 13;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static float from_bf16(uint16_t top)
-{
-    uint32_t bits = (uint32_t)top << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 /* One reader per stored type: `count` elements, `step` bytes apart, at any alignment. */
 typedef void read_run(const unsigned char *src, int64_t step, int64_t count, void *dst);
@@ -44,8 +23,8 @@ typedef void read_run(const unsigned char *src, int64_t step, int64_t count, voi
 #define TRUTH(value) ((value) != 0)
 READ_RUN(f32_from_f32, float, float, SAME)
 READ_RUN(f32_from_f64, double, float, SAME)
-READ_RUN(f32_from_f16, uint16_t, float, from_f16)
-READ_RUN(f32_from_bf16, uint16_t, float, from_bf16)
+READ_RUN(f32_from_f16, uint16_t, float, pcti_from_f16)
+READ_RUN(f32_from_bf16, uint16_t, float, pcti_from_bf16)
 READ_RUN(f32_from_i64, int64_t, float, SAME)
 READ_RUN(f32_from_i32, int32_t, float, SAME)
 READ_RUN(f32_from_i16, int16_t, float, SAME)

@@ -67,6 +67,7 @@ typedef enum pcti_layout_rule {
 typedef enum pcti_accuracy {
     PCTI_ACCURACY_EXACT,    /* moves values, or rounds once: bit for bit */
     PCTI_ACCURACY_SUM,      /* float32 sums: a few sqrt(terms) ulps of the largest partial sum */
+    PCTI_ACCURACY_HALF,     /* float32 sums over weights rounded to 16 bits: 2^-8 of the largest output */
     PCTI_ACCURACY_WINOGRAD, /* F(4x4,3x3): 2e-5 of the largest output */
     PCTI_ACCURACY_FUNCTION  /* exp, tanh, erf, ...: 1e-5 relative */
 } pcti_accuracy;

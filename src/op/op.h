@@ -76,6 +76,7 @@ typedef struct pcti_call {
     const pcti_fusion *fusion; /* NULL: none */
     int n_src, n_dst;
     const pcti_operand *src, *dst;
+    pct_dtype weight_storage; /* of constant weights, where an implementation offers it: PCT_F32, PCT_F16 or PCT_BF16 */
 } pcti_call;
 
 /* The operand, or NULL where it was left out. */

@@ -33,5 +33,5 @@ static const ops_case cases[] = {
 int main(void)
 {
     return ops_run("gemm", cases, sizeof cases / sizeof *cases,
-                   "dense:panels dense:sgemm dense:plain matmul:sgemm matmul:sgemm_batches matmul:plain");
+                   "dense:panels_16bit dense:panels dense:sgemm dense:plain matmul:sgemm matmul:sgemm_batches matmul:plain");
 }

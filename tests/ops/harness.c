@@ -204,7 +204,7 @@ static pct_value add_after(ops_graph *g, pct_value y, unsigned around)
         pct_pool2d_params pool = {.kind = around & OPS_MAX_POOL ? PCT_POOL_MAX : PCT_POOL_AVERAGE, .kernel = {2, 2}, .stride = {2, 2}};
         CHECK(pct_graph_add(g->graph, "pool2d", NULL, &pool, &y, 1, &y, 1));
     }
-    if (around & OPS_RANGE) {
+    if (around & OPS_RANGE && shape_of(g, y).dtype == PCT_F32) {
         pct_shape head_shape = shape_of(g, y);
         int axis = head_shape.rank > 1 ? 1 : 0;
         head_shape.dims[axis] = 16;
@@ -286,6 +286,7 @@ static bool same_bits(const ops_result *a, const ops_result *b, int outputs)
 static double tolerance(const pcti_impl *impl, const ops_graph *g, double largest, bool exact_graph)
 {
     if (impl->accuracy == PCTI_ACCURACY_WINOGRAD) return 2e-5 * largest;
+    if (impl->accuracy == PCTI_ACCURACY_HALF && !exact_graph) return largest / 256; /* integers up to 3 fit 8 bits exactly */
     if (impl->accuracy == PCTI_ACCURACY_FUNCTION) return 1e-5 * largest;
     if (exact_graph || impl->accuracy == PCTI_ACCURACY_EXACT) return exact_graph ? 0 : 6e-8 * largest;
     /* Rounding of a sum of K products whose total is of the size of the largest result: sqrt(K) steps of half an ulp, with
@@ -327,7 +328,7 @@ static void compare(const ops_graph *g, const pcti_impl *impl, const ops_result 
 
 /* One implementation on one device; false if it refuses. Keeps the result in `last` for comparing bits. */
 static bool check_impl(const ops_case *c, ops_device *d, const pcti_impl *impl, bool integers, const ops_result *want, double scale,
-                       ops_result *last)
+                       pct_dtype storage, ops_result *last)
 {
     ops_graph g;
     char force[128], where[1024];
@@ -338,6 +339,7 @@ static bool check_impl(const ops_case *c, ops_device *d, const pcti_impl *impl, 
     snprintf(where, sizeof where, "clbench op \"%s\" --impl %s  (around %#x, %s) on %s", c->line, force, c->around,
              integers ? "integers" : "random", d->label);
     pct_plan_options options = {.struct_bytes = sizeof options, .force = force};
+    if (impl->accuracy == PCTI_ACCURACY_HALF) options.weight_storage = storage;
     pct_status status = pct_plan_create(d->device, g.graph, &options, &plan);
     if (status == PCT_ERROR_UNSUPPORTED) {
         free_graph(&g);
@@ -438,12 +440,14 @@ static void check_case(void **state)
             const pcti_impl *rows = devices[row_of].device->backend->impls(op);
             for (int r = 0; rows[r].name; r++) {
                 ops_result last = {0};
-                for (int d = row_of; d < group_end; d++)
-                    if (check_impl(c, &devices[d], &rows[r], pass == 0, &want, scale, &last)) {
-                        accepted++;
-                        remember(&devices[d], op, &rows[r]);
-                    }
-                free_result(&last);
+                for (int storage = 0; storage < (rows[r].accuracy == PCTI_ACCURACY_HALF ? 2 : 1); storage++) {
+                    for (int d = row_of; d < group_end; d++)
+                        if (check_impl(c, &devices[d], &rows[r], pass == 0, &want, scale, storage ? PCT_F16 : PCT_BF16, &last)) {
+                            accepted++;
+                            remember(&devices[d], op, &rows[r]);
+                        }
+                    free_result(&last);
+                }
             }
             bool nothing_to_do = want.elems[0] == 0 || op->view;
             if (!accepted && !nothing_to_do) fail_msg("\"%s\": no implementation accepts it on %s", c->line, devices[row_of].label);

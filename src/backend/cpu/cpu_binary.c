@@ -204,38 +204,84 @@ static bool accept_power(const pcti_call *call, const pct_device *device, pcti_w
     return accept_float(call, why);
 }
 
-/* Strides of an operand over the result's dimensions; 0 where it is repeated. */
-static void strides_over(const pcti_tensor *operand, int rank, int64_t *strides)
+enum { A, B, DST, TENSORS };
+
+/* The result's elements as nested loops, outermost first, neighbours joined where every tensor allows it. The
+ * innermost has stride 1 in the result, and 1 or 0 (repeated) in the operands. */
+typedef struct loops {
+    int rank;
+    int64_t dims[PCT_MAX_RANK + 1], strides[TENSORS][PCT_MAX_RANK + 1];
+} loops;
+
+static bool can_join(const loops *l, int64_t dim, const int64_t strides[TENSORS])
 {
-    for (int d = 0; d < rank; d++) {
-        int own = d - (rank - operand->rank);
-        strides[d] = own < 0 || operand->dims[own] == 1 ? 0 : operand->strides[own];
+    bool joined = l->rank > 0;
+    for (int t = 0; t < TENSORS && joined; t++) joined = l->strides[t][l->rank - 1] == strides[t] * dim;
+    return joined;
+}
+
+static void add_loop(loops *l, int64_t dim, const int64_t strides[TENSORS])
+{
+    if (can_join(l, dim, strides))
+        l->dims[l->rank - 1] *= dim;
+    else
+        l->dims[l->rank++] = dim;
+    for (int t = 0; t < TENSORS; t++) l->strides[t][l->rank - 1] = strides[t];
+}
+
+static loops loops_of(const pcti_step *step)
+{
+    const pcti_tensor *tensors[TENSORS] = {&step->src[0].tensor, &step->src[1].tensor, &step->dst[0].tensor};
+    const pcti_tensor *d = tensors[DST];
+    loops l = {0};
+    for (int i = 0; i < d->rank; i++) {
+        int64_t strides[TENSORS];
+        for (int t = 0; t < TENSORS; t++) {
+            int own = i - (d->rank - tensors[t]->rank);
+            strides[t] = own < 0 || tensors[t]->dims[own] == 1 ? 0 : tensors[t]->strides[own];
+        }
+        if (d->dims[i] != 1) add_loop(&l, d->dims[i], strides);
     }
+    bool fits = l.rank > 0 && l.strides[DST][l.rank - 1] == 1;
+    for (int t = A; t <= B && fits; t++) fits = l.strides[t][l.rank - 1] == 1 || l.strides[t][l.rank - 1] == 0;
+    if (!fits) { /* one element at a time */
+        l.dims[l.rank] = 1;
+        for (int t = 0; t < TENSORS; t++) l.strides[t][l.rank] = 1;
+        l.rank++;
+    }
+    return l;
+}
+
+/* An operand of a run from `from` on: as it lies, or its one value 16 times over. */
+static const float *run_operand(const float *from, int64_t stride, float repeated[PCTI_BLOCK], int *step)
+{
+    *step = stride ? PCTI_BLOCK : 0;
+    if (stride) return from;
+    for (int k = 0; k < PCTI_BLOCK; k++) repeated[k] = *from;
+    return repeated;
 }
 
 static void run_broadcast(const pcti_step *step, pcti_team *team)
 {
-    const pcti_tensor *d = &step->dst[0].tensor;
-    int64_t a_strides[PCT_MAX_RANK], b_strides[PCT_MAX_RANK], first, end;
-    int rank = d->rank;
-    strides_over(&step->src[0].tensor, rank, a_strides);
-    strides_over(&step->src[1].tensor, rank, b_strides);
+    const loops l = loops_of(step);
+    int inner = l.rank - 1;
+    int64_t first, end;
+    float a[PCTI_BLOCK], b[PCTI_BLOCK];
     piece p = piece_of(&step->call);
-    pcti_team_share(team, pcti_tensor_elems(d), &first, &end);
-    for (; first < end; first++) {
-        int64_t rest = first, a = 0, b = 0, to = 0;
-        for (int i = rank - 1; i >= 0; i--) {
-            int64_t at = rest % d->dims[i];
-            rest /= d->dims[i];
-            a += at * a_strides[i];
-            b += at * b_strides[i];
-            to += at * d->strides[i];
+    pcti_team_share(team, pcti_tensor_elems(&step->dst[0].tensor), &first, &end);
+    while (first < end) {
+        int64_t rest = first / l.dims[inner], begin = first % l.dims[inner], at[TENSORS];
+        for (int t = 0; t < TENSORS; t++) at[t] = begin * l.strides[t][inner];
+        for (int i = inner - 1; i >= 0; i--) {
+            for (int t = 0; t < TENSORS; t++) at[t] += rest % l.dims[i] * l.strides[t][i];
+            rest /= l.dims[i];
         }
-        p.count = 1;
-        p.a = pcti_f32(&step->src[0]) + a;
-        p.b = pcti_f32(&step->src[1]) + b;
-        p.dst = pcti_f32(&step->dst[0]) + to;
+        p.count = pcti_min(l.dims[inner] - begin, end - first);
+        p.a = run_operand(pcti_f32(&step->src[0]) + at[A], l.strides[A][inner], a, &p.a_step);
+        p.b = run_operand(pcti_f32(&step->src[1]) + at[B], l.strides[B][inner], b, &p.b_step);
+        p.dst = pcti_f32(&step->dst[0]) + at[DST];
         run_piece(&p);
+        first += p.count;
     }
 }
 

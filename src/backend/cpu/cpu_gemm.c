@@ -29,7 +29,20 @@ static pct_status prepare_panels(pct_device *device, pcti_step *step)
     return step->call.n_src > 2 ? pcti_cpu_pack_vector(device, &step->src[2]) : PCT_OK;
 }
 
-static void run_panels(const pcti_step *step, pcti_team *team)
+/* The same with weights of half the bytes. */
+static bool accept_panels16(const pcti_call *call, const pct_device *device, pcti_why *why)
+{
+    if (call->weight_storage == PCT_F32) return pcti_refuse(why, "weights are to be stored as float32");
+    return accept_panels(call, device, why);
+}
+
+static pct_status prepare_panels16(pct_device *device, pcti_step *step)
+{
+    PCTI_RETURN_IF_FAILED(pcti_cpu_pack_panels16(device, &step->src[1], step->call.weight_storage));
+    return step->call.n_src > 2 ? pcti_cpu_pack_vector(device, &step->src[2]) : PCT_OK;
+}
+
+static void run_panels_stored(const pcti_step *step, pcti_team *team, pcti_simd_storage storage)
 {
     const pcti_tensor *x = &step->src[0].tensor, *y = &step->dst[0].tensor;
     const float *bias = pcti_f32(pcti_call_src(&step->call, 2));
@@ -37,8 +50,11 @@ static void run_panels(const pcti_step *step, pcti_team *team)
     int64_t depth = x->dims[1], outputs = y->dims[1], panels = pcti_ceil_div(outputs, PCTI_PANEL), first, end;
     pcti_team_share(team, panels, &first, &end);
     if (first == end) return;
+    size_t element = storage == PCTI_SIMD_F32 ? sizeof(float) : sizeof(uint16_t);
     pcti_simd_gemm g = {.a = pcti_f32(&step->src[0]),
-                        .b = pcti_f32(&step->src[1]) + first * PCTI_PANEL * depth,
+                        .b = (const char *)step->src[1].buffer->handle +
+                             (size_t)(first * PCTI_PANEL * depth) * element,
+                        .b_storage = storage,
                         .n_taps = 1,
                         .depth = (int)depth,
                         .runs = 1,
@@ -52,6 +68,15 @@ static void run_panels(const pcti_step *step, pcti_team *team)
                         .bias = bias ? bias + first * PCTI_PANEL : NULL};
     pcti_clip_range(&act, &g.lo, &g.hi);
     team->simd->gemm(&g);
+}
+
+static void run_panels(const pcti_step *step, pcti_team *team)
+{
+    run_panels_stored(step, team, PCTI_SIMD_F32);
+}
+static void run_panels16(const pcti_step *step, pcti_team *team)
+{
+    run_panels_stored(step, team, step->call.weight_storage == PCT_BF16 ? PCTI_SIMD_BF16 : PCTI_SIMD_F16);
 }
 
 /* ---- OpenBLAS ---- */
@@ -122,6 +147,13 @@ static void run_plain_dense(const pcti_step *step, pcti_team *team)
 }
 
 const pcti_impl pcti_cpu_impls_dense[] = {
+    {.name = "panels_16bit",
+     .layout = PCTI_LAYOUT_PLAIN,
+     .accuracy = PCTI_ACCURACY_HALF,
+     .fusions = PCTI_FUSE_CLIP,
+     .accept = accept_panels16,
+     .prepare = prepare_panels16,
+     .run_share = run_panels16},
     {.name = "panels",
      .layout = PCTI_LAYOUT_PLAIN,
      .accuracy = PCTI_ACCURACY_SUM,

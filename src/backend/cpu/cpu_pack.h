@@ -10,6 +10,8 @@
 pct_status pcti_cpu_pack_panels(pct_device *device, pcti_operand *operand, int groups);
 /* The same with taps fastest, as stored: for convolutions from plain pictures. */
 pct_status pcti_cpu_pack_panels_stored(pct_device *device, pcti_operand *operand);
+/* Dense weights (K, C) as [K/32][C][32] of 16-bit floats, rounded once; dtype PCT_F16 or PCT_BF16. */
+pct_status pcti_cpu_pack_panels16(pct_device *device, pcti_operand *operand, pct_dtype dtype);
 /* Transformed for F(4x4,3x3). */
 pct_status pcti_cpu_pack_winograd(pct_device *device, pcti_operand *operand);
 /* (C, 1, R, S) as [C/16][taps][16]. */

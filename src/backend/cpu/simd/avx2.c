@@ -11,6 +11,9 @@
 
 typedef __m256 v;
 #define v_load(p) _mm256_loadu_ps(p)
+#define v_load_bf16(p)                                                                                               \
+    _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p))), 16))
+#define v_load_f16(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #define v_store(p, x) _mm256_storeu_ps(p, x)
 /* Pins a loaded value to a register, where the compiler would rather load it again for each use. */
 #define v_keep(x) __asm__("" : "+x"(x))

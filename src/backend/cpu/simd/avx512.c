@@ -11,6 +11,9 @@
 
 typedef __m512 v;
 #define v_load(p) _mm512_loadu_ps(p)
+#define v_load_bf16(p)                                                                                               \
+    _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p))), 16))
+#define v_load_f16(p) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
 #define v_store(p, x) _mm512_storeu_ps(p, x)
 /* Pins a loaded value to a register, where the compiler would rather load it again for each use. */
 #define v_keep(x) __asm__("" : "+v"(x))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backend/cpu/simd/common.h"
+#include "base/half.h"
 
 #define VL 4
 #define TABLE pcti_simd_generic
@@ -16,6 +17,18 @@ static inline v v_load(const float *p)
     v x;
     memcpy(&x, p, sizeof x);
     return x;
+}
+static inline v v_load_bf16(const void *p)
+{
+    uint16_t h[4];
+    memcpy(h, p, sizeof h);
+    return (v){pcti_from_bf16(h[0]), pcti_from_bf16(h[1]), pcti_from_bf16(h[2]), pcti_from_bf16(h[3])};
+}
+static inline v v_load_f16(const void *p)
+{
+    uint16_t h[4];
+    memcpy(h, p, sizeof h);
+    return (v){pcti_from_f16(h[0]), pcti_from_f16(h[1]), pcti_from_f16(h[2]), pcti_from_f16(h[3])};
 }
 static inline void v_store(float *p, v x)
 {

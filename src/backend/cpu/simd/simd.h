@@ -22,6 +22,9 @@
 
 enum { PCTI_LANES = 16, PCTI_PANEL = 32 };
 
+/* How a panel's elements lie in memory. */
+typedef enum pcti_simd_storage { PCTI_SIMD_F32, PCTI_SIMD_BF16, PCTI_SIMD_F16 } pcti_simd_storage;
+
 /* out[i][j] = clip(bias[j] + sum over taps t and channels c of A[t][c][i] * B[t*depth + c][j]
  *                  (+ out[i][j]) (+ residual[i][j]))
  *
@@ -37,7 +40,9 @@ enum { PCTI_LANES = 16, PCTI_PANEL = 32 };
  * Panels are walked outside, rows inside: rows whose part of A stays in the L2 (56 to 112 pixels) are best.
  * To split columns over threads, start at panel p: b + p*32*n_taps*depth, out + 2*p*out_block, bias + 32*p. */
 typedef struct pcti_simd_gemm {
-    const float *a, *b;
+    const float *a;
+    const void *b;
+    pcti_simd_storage b_storage; /* of the panels; arithmetic is float32 whatever they hold */
     const ptrdiff_t *taps; /* NULL or n_taps offsets */
     int n_taps, depth;     /* depth = channels of a tap */
     int runs, rows, columns;
@@ -47,7 +52,7 @@ typedef struct pcti_simd_gemm {
     const float *bias;     /* NULL, or `columns` rounded up to 16 */
     const float *residual; /* NULL, or laid out with the strides below; may be `out` itself */
     ptrdiff_t res_block, res_run, res_row;
-    const float *prefetch; /* NULL, or the panel that the same thread will read after this call's last one */
+    const void *prefetch; /* NULL, or the panel that the same thread will read after this call's last one */
     float lo, hi;
     bool accumulate; /* add to what is in `out` */
 } pcti_simd_gemm;
