@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "graph/plan.h"
 
-enum { MAX_OPERANDS = 5, MAX_RESULTS = 4096 };
+enum { MAX_OPERANDS = 5, MAX_OUTPUTS = 2, MAX_RESULTS = 4096 };
 
 #define CHECK(expression)                                                                                            \
     do {                                                                                                             \
@@ -35,8 +35,8 @@ static bool run_with(const golden_case *c, pct_device *device, const char *impl,
     pct_graph *graph;
     pct_plan *plan;
     pct_shape shapes[MAX_OPERANDS];
-    pct_value srcs[MAX_OPERANDS], y;
-    void *params, *out = result;
+    pct_value srcs[MAX_OPERANDS], y[MAX_OUTPUTS];
+    void *params, *outs[MAX_OUTPUTS] = {NULL};
     float *values[MAX_OPERANDS] = {NULL};
     char force[128], name[16];
     int n_src;
@@ -52,21 +52,28 @@ static bool run_with(const golden_case *c, pct_device *device, const char *impl,
         else
             CHECK(pct_graph_add_input(graph, name, &shapes[k], &srcs[k]));
     }
-    CHECK(pct_graph_add(graph, op->name, "tested", params, srcs, n_src, &y, 1));
-    CHECK(pct_graph_add_output(graph, "y", y));
-    pct_shape shape;
-    int64_t elems;
-    CHECK(pct_graph_shape(graph, y, &shape));
-    CHECK(pcti_shape_elems(&shape, &elems));
-    assert_int_equal(elems, c->count);
+    CHECK(pct_graph_add(graph, op->name, "tested", params, srcs, n_src, y, op->n_dst));
+    int64_t elems[MAX_OUTPUTS] = {0};
+    for (int o = 0; o < op->n_dst; o++) {
+        CHECK(pct_graph_add_output(graph, o ? "y1" : "y", y[o]));
+        CHECK(pct_graph_shape(graph, y[o], &shapes[o]));
+        CHECK(pcti_shape_elems(&shapes[o], &elems[o]));
+        outs[o] = pcti_calloc((size_t)elems[o], pct_dtype_size(shapes[o].dtype));
+    }
+    assert_int_equal(elems[0] + elems[1], c->count);
     snprintf(force, sizeof force, "%s=%s", op->name, impl);
     pct_plan_options options = {.struct_bytes = sizeof options, .force = force};
     pct_status status = pct_plan_create(device, graph, &options, &plan);
     if (status != PCT_OK && status != PCT_ERROR_UNSUPPORTED) fail_msg("%s: %s", c->line, pct_error_message());
     if (status == PCT_OK) {
         const void *in = values[0];
-        CHECK(pct_plan_run(plan, &in, &out, NULL));
+        CHECK(pct_plan_run(plan, &in, outs, NULL));
         pct_plan_destroy(plan);
+    }
+    for (int o = 0; o < op->n_dst; o++) {
+        for (int64_t i = 0; i < elems[o]; i++)
+            *result++ = shapes[o].dtype == PCT_I64 ? (float)((int64_t *)outs[o])[i] : ((float *)outs[o])[i];
+        pcti_free(outs[o]);
     }
     pct_graph_destroy(graph);
     for (int k = 0; k < n_src; k++) pcti_free(values[k]);

@@ -9,7 +9,7 @@
 typedef struct golden_case {
     const char *line;       /* as `clbench op` takes it */
     const float *values[5]; /* of each operand; NULL: the formula */
-    const float *want;
+    const float *want;      /* of the results, one after another */
     int count;
     double tolerance; /* relative to the largest value that is wanted; 0: equal */
 } golden_case;
