@@ -42,6 +42,7 @@ typedef struct pct_device_options {
     const char *platform; /* OpenCL: index or part of a name; NULL any */
     const char *device;   /* the same */
     int32_t threads;      /* CPU: 0 for all cores that the process may use */
+    bool no_tuning;       /* leave out what `clbench tune` found on this machine */
     bool profiling;       /* make runs with times possible; costs a little on some drivers */
 } pct_device_options;
 

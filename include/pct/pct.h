@@ -10,6 +10,7 @@
 #include "pct/prof.h"
 #include "pct/status.h"
 #include "pct/tensor.h"
+#include "pct/tune.h"
 #include "pct/weights.h"
 
 #endif

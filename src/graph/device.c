@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "op/backend.h"
+#include "graph/planner.h"
 
 pct_status pct_device_list_create(pct_device_list **out)
 {
@@ -37,6 +37,15 @@ const pct_device_info *pct_device_list_get(const pct_device_list *list, int inde
 
 const char *pct_device_list_note(const pct_device_list *list) { return list->note ? list->note : ""; }
 
+static pct_status load_tuning(pct_device **device)
+{
+    pct_status status = pcti_tuning_load(*device);
+    if (status == PCT_OK) return PCT_OK;
+    pct_device_close(*device);
+    *device = NULL;
+    return status;
+}
+
 pct_status pct_device_open(const pct_device_options *given, pct_device **device)
 {
     pct_device_options options = {.struct_bytes = sizeof options};
@@ -46,7 +55,8 @@ pct_status pct_device_open(const pct_device_options *given, pct_device **device)
     for (int b = 0; b < pcti_backend_count; b++) {
         if (options.backend && !strcmp(pcti_backends[b]->name, options.backend)) {
             pcti_text_free(&names);
-            return pcti_backends[b]->open(&options, device);
+            PCTI_RETURN_IF_FAILED(pcti_backends[b]->open(&options, device));
+            return options.no_tuning || pcti_backends[b]->stores_double ? PCT_OK : load_tuning(device);
         }
         pcti_text_add(&names, "%s%s", b ? ", " : "", pcti_backends[b]->name);
     }
@@ -58,7 +68,9 @@ pct_status pct_device_open(const pct_device_options *given, pct_device **device)
 
 void pct_device_close(pct_device *device)
 {
-    if (device) device->backend->close(device);
+    if (!device) return;
+    pcti_tuning_free(device);
+    device->backend->close(device);
 }
 
 const pct_device_info *pct_device_get_info(const pct_device *device) { return &device->info; }

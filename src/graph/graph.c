@@ -292,6 +292,15 @@ static pct_status copy_values(const pct_graph *graph, const int64_t *symbols, in
     return PCT_OK;
 }
 
+/* A fused node's result keeps the shape it has: its pools are not the op's to infer. */
+static pct_status copy_fusion(const pcti_node *from, pcti_node *to)
+{
+    PCTI_RETURN_IF_FAILED(pcti_node_make_fusion(to));
+    *to->fusion = *from->fusion;
+    memcpy(to->src, from->src, (size_t)from->n_src * sizeof *to->src);
+    return PCT_OK;
+}
+
 pct_status pcti_graph_copy_bound(const pct_graph *graph, const int64_t *symbols, int n_symbols, pct_graph **out)
 {
     pct_status status = PCT_OK;
@@ -313,11 +322,14 @@ pct_status pcti_graph_copy_bound(const pct_graph *graph, const int64_t *symbols,
             status = PCT_ERROR_MEMORY;
             goto fail;
         }
-        if ((status = fill_node(copy, node->op, node->params, node->src, node->n_src, node->n_dst, added, shapes))) {
+        int own = node->fusion ? node->op->max_src : node->n_src;
+        if ((status = fill_node(copy, node->op, node->params, node->src, own, node->n_dst, added, shapes))) {
             status = pcti_fail_in(status, "node %s", node->name);
             goto fail;
         }
-        for (int d = 0; d < node->n_dst; d++) copy->values[node->dst[d]].shape = shapes[d];
+        if (node->fusion) PCTI_TRY(copy_fusion(node, added));
+        else
+            for (int d = 0; d < node->n_dst; d++) copy->values[node->dst[d]].shape = shapes[d];
     }
     for (size_t i = 0; i < graph->n_outputs; i++)
         PCTI_TRY(pct_graph_add_output(copy, graph->outputs[i].name, graph->outputs[i].value));

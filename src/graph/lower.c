@@ -46,42 +46,77 @@ static void apply_rule(pcti_layout_rule rule, int same, pcti_operand *src, int n
     for (int i = 0; i < n_dst; i++) set_block(&dst[i], rest);
 }
 
-/* Is `name` among the implementations that "op=name,..." forces for this op? True where nothing is forced. */
-static bool allowed_by_force(const char *force, const char *op, const char *name)
+/* "name" or "name:variant" against a row; *variant is 0 for the default. */
+static bool choice_matches(const char *choice, size_t length, const pcti_impl *impl, int *variant)
+{
+    size_t name = strlen(impl->name);
+    *variant = 0;
+    if (length < name || strncmp(choice, impl->name, name)) return false;
+    if (length == name) return true;
+    if (choice[name] != ':') return false;
+    for (int i = 0; impl->variants && impl->variants[i]; i++)
+        if (strlen(impl->variants[i]) == length - name - 1 && !strncmp(choice + name + 1, impl->variants[i], length - name - 1)) {
+            *variant = i + 1;
+            return true;
+        }
+    return false;
+}
+
+/* Is the row among the implementations that "op=name,op=name:variant,..." forces? True where nothing is forced for its op. */
+static bool allowed_by_force(const char *force, const char *op, const pcti_impl *impl, int *variant)
 {
     size_t op_length = strlen(op);
     bool mentioned = false;
+    *variant = 0;
     for (const char *item = force; item && *item; item += strcspn(item, ","), item += *item == ',') {
         if (strncmp(item, op, op_length) || item[op_length] != '=') continue;
-        const char *wanted = item + op_length + 1;
-        size_t length = strcspn(wanted, ",");
         mentioned = true;
-        if (strlen(name) == length && !strncmp(wanted, name, length)) return true;
+        if (choice_matches(item + op_length + 1, strcspn(item + op_length + 1, ","), impl, variant)) return true;
     }
     return !mentioned;
 }
 
-static bool row_takes(pcti_planner *planner, const pcti_impl *impl, const pcti_call *call, pcti_why *why)
+static bool row_takes(pcti_planner *planner, const pcti_impl *impl, const pcti_call *call, int *variant, pcti_why *why)
 {
     unsigned missing = fusions_of(call) & ~impl->fusions;
-    if (!allowed_by_force(planner->options->force, call->op->name, impl->name)) return pcti_refuse(why, "not the forced one");
+    if (!allowed_by_force(planner->options->force, call->op->name, impl, variant)) return pcti_refuse(why, "not the forced one");
     if (planner->options->low_memory && impl->large_packing) return pcti_refuse(why, "its weights grow, memory is to be low");
     if (missing) return pcti_refuse(why, "does not fuse this (%#x)", missing);
     return !impl->accept || impl->accept(call, planner->device, why);
 }
 
-/* The first implementation that accepts, operands laid out for it; -1. Refusals go to `log` under the node's name. */
-static int choose(pcti_planner *planner, const char *node, pcti_call *call, pcti_operand *src, pcti_operand *dst, int same,
-                  pcti_text *log, pcti_why *why)
+/* One pass over the rows: all, or only the one that `choice` names. Refusals go to `log` under the node's name. */
+static int first_row(pcti_planner *planner, const char *node, const char *choice, pcti_call *call, pcti_operand *src, pcti_operand *dst,
+                     int same, int *variant, pcti_text *log, pcti_why *why)
 {
     const pcti_impl *rows = planner->device->backend->impls(call->op);
     for (int row = 0; rows[row].name; row++) {
+        int tuned = 0;
+        if (choice && !choice_matches(choice, strlen(choice), &rows[row], &tuned)) continue;
         apply_rule(rows[row].layout, same, src, call->n_src, dst, call->n_dst);
         why->text[0] = 0;
-        if (row_takes(planner, &rows[row], call, why)) return row;
+        if (row_takes(planner, &rows[row], call, variant, why)) {
+            if (tuned && !*variant) *variant = tuned;
+            return row;
+        }
         if (log) pcti_text_add(log, "%s: %s refused: %s\n", node, rows[row].name, why->text);
     }
     return -1;
+}
+
+/* What tuning found, where it still applies, else the first implementation that accepts; -1. Operands are laid out for it. */
+static int choose(pcti_planner *planner, const char *node, pcti_call *call, pcti_operand *src, pcti_operand *dst, int same, int *variant,
+                  pcti_text *log, pcti_why *why)
+{
+    int row = -1;
+    if (planner->device->tuning && log) {
+        pcti_text key = {0};
+        pcti_call_key(call, &key);
+        const char *choice = key.data ? pcti_tuning_find(planner->device, key.data) : NULL;
+        if (choice) row = first_row(planner, node, choice, call, src, dst, same, variant, log, why);
+        pcti_text_free(&key);
+    }
+    return row >= 0 ? row : first_row(planner, node, NULL, call, src, dst, same, variant, log, why);
 }
 
 pct_status pcti_planner_rank(pcti_planner *planner, const pct_graph *graph, const pcti_node *node, int *rank)
@@ -93,7 +128,8 @@ pct_status pcti_planner_rank(pcti_planner *planner, const pct_graph *graph, cons
     if (!src) return PCT_ERROR_MEMORY;
     pcti_node_call(graph, node, src, dst, &call);
     call.weight_storage = planner->options->weight_storage;
-    *rank = choose(planner, node->name, &call, src, dst, 1, NULL, &why);
+    int variant;
+    *rank = choose(planner, node->name, &call, src, dst, 1, &variant, NULL, &why);
     pcti_free(src);
     return PCT_OK;
 }
@@ -233,7 +269,7 @@ static pct_status lower_node(pcti_planner *planner, const pcti_node *node)
     int same = 1;
     if (node->n_src && node->src[0] != PCT_NONE)
         same = planner->values[planner->value_of_graph[node->src[0]]].tensor.channel_block;
-    int row = choose(planner, node->name, &call, src, dst, same, &planner->refusals, &why);
+    int variant = 0, row = choose(planner, node->name, &call, src, dst, same, &variant, &planner->refusals, &why);
     if (row < 0) {
         status = no_implementation(planner, node, &call, &why);
         goto fail;
@@ -250,6 +286,7 @@ static pct_status lower_node(pcti_planner *planner, const pcti_node *node)
     draft->params = node->params;
     draft->fusion = node->fusion;
     draft->impl = &planner->device->backend->impls(node->op)[row];
+    draft->variant = variant;
     draft->n_dst = node->n_dst;
     for (int d = 0; d < node->n_dst; d++) draft->dst[d] = planner->value_of_graph[node->dst[d]];
 fail:

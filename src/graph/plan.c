@@ -44,6 +44,7 @@ static pct_status make_step(pct_plan *plan, const pcti_planner *planner, const p
     step->call = (pcti_call){draft->op, plan->params[index], draft->fusion ? &plan->fusions[index] : NULL,
                              draft->n_src, draft->n_dst, step->src, step->dst, planner->options->weight_storage};
     step->impl = draft->impl;
+    step->variant = draft->variant;
     step->name = plan->names[index];
     pcti_call_cost(&step->call, &plan->costs[index]);
     plan->info.flops += plan->costs[index].flops;

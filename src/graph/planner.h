@@ -25,6 +25,7 @@ typedef struct pcti_draft {
     int *src, n_src;       /* plan values; -1: absent */
     int dst[2], n_dst;
     const pcti_impl *impl; /* NULL: a view, nothing to run */
+    int variant;
 } pcti_draft;
 
 struct pcti_planner {
@@ -55,6 +56,16 @@ pct_status pcti_lower(pcti_planner *planner);
 /* Gives every computed value a storage: views over others, results straight into ranges of a concat, in place. */
 pct_status pcti_place(pcti_planner *planner);
 void pcti_planner_free(pcti_planner *planner);
+
+/* ---- what tuning found: `choice` is "implementation" or "implementation:variant" for a call's key ---- */
+
+/* Reads the device's file in the cache folder, if there is one; a broken one is passed over with a warning. */
+pct_status pcti_tuning_load(pct_device *device);
+/* NULL where nothing is known. */
+const char *pcti_tuning_find(const pct_device *device, const char *key);
+pct_status pcti_tuning_set(pct_device *device, const char *key, const char *choice);
+pct_status pcti_tuning_save(const pct_device *device);
+void pcti_tuning_free(pct_device *device);
 
 /* ---- memory: intervals to offsets ---- */
 

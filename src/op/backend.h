@@ -96,6 +96,9 @@ typedef struct pcti_impl {
     bool serial;   /* CPU: runs outside the parallel region, threads by itself */
     bool bits_vary_with_threads; /* a library's sums: the same bits for one thread count only */
     bool large_packing; /* packs weights into more bytes than they have: refused with low_memory */
+    /* Names of settings that tuning tries beside the default one (schedules, tile sizes); NULL-terminated; NULL: none. The one
+     * in force is step->variant: 0 the default, i + 1 variants[i]. All give results of the same accuracy. */
+    const char *const *variants;
     /* Looks at shapes, strides, layouts, parameters, fusion, constants and device, never at buffers. Refuses with a reason
      * through pcti_refuse. Anything it accepts must then work. */
     bool (*accept)(const pcti_call *call, const pct_device *device, pcti_why *why);
@@ -116,6 +119,7 @@ struct pcti_step {
     pcti_operand *src, *dst;
     const pcti_impl *impl;
     const char *name; /* the node's */
+    int variant;      /* of impl->variants, see there */
     void *state;
     size_t workspace_bytes; /* per step, all threads together; 64-byte aligned */
     pcti_buffer *workspace;
@@ -179,6 +183,7 @@ struct pct_device {
     const pcti_backend *backend;
     pct_device_info info;
     struct pcti_pack *packs; /* see pcti_pack_get */
+    struct pcti_tuning *tuning; /* fastest implementations as measured here; NULL: none known */
     int64_t pack_bytes;
     bool low_memory; /* set by the planner while it plans with low_memory: packings drop their originals */
 };

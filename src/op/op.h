@@ -149,6 +149,9 @@ pct_status pcti_op_parse(const char *text, const pcti_op **op, void **params, pc
 /* The inverse: a line for `clbench op` that makes this call again. */
 void pcti_call_print(const pcti_call *call, pcti_text *text);
 
+/* The same with fusion and weight storage: equal keys are equal work for a device, whatever the layouts. */
+void pcti_call_key(const pcti_call *call, pcti_text *text);
+
 /* Checks operand counts and presence, then op->infer, messages prefixed with the op's name. */
 pct_status pcti_op_infer(const pcti_op *op, const void *params, const pct_shape *src, int n_src, pct_shape *dst);
 /* The op's cost with its fusion. */

@@ -270,3 +270,28 @@ void pcti_call_print(const pcti_call *call, pcti_text *text)
     }
     pcti_params_print(op, call->params, text);
 }
+
+static void add_activation(const pcti_activation *act, const char *where, pcti_text *text)
+{
+    if (act->kind == PCTI_ACT_NONE) return;
+    pcti_text_add(text, " %s=%s(", where, act->kind == PCTI_ACT_CLIP ? "clip" : "unary");
+    if (act->kind == PCTI_ACT_UNARY) pcti_text_add(text, "%lld,", (long long)act->unary.fn);
+    pcti_text_add_double(text, act->kind == PCTI_ACT_CLIP ? act->low : act->unary.alpha, 9);
+    pcti_text_add(text, ",");
+    pcti_text_add_double(text, act->kind == PCTI_ACT_CLIP ? act->high : act->unary.beta, 9);
+    pcti_text_add(text, ")");
+}
+
+void pcti_call_key(const pcti_call *call, pcti_text *text)
+{
+    const pcti_fusion *f = call->fusion;
+    pcti_call_print(call, text);
+    if (call->weight_storage != PCT_F32) pcti_text_add(text, " weights=%s", pct_dtype_name(call->weight_storage));
+    if (!f) return;
+    if (f->pre_affine) pcti_text_add(text, " pre=scale,shift");
+    add_activation(&f->pre_act, "pre", text);
+    if (f->pre_average_pool) pcti_text_add(text, " pre=average2x2");
+    if (pcti_call_fused(call, PCTI_FUSED_RESIDUAL)) pcti_text_add(text, " post=add");
+    add_activation(&f->post_act, "post", text);
+    if (f->post_max_pool) pcti_text_add(text, " post=max2x2");
+}

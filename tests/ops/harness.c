@@ -328,14 +328,14 @@ static void compare(const ops_graph *g, const pcti_impl *impl, const ops_result 
 
 /* One implementation on one device; false if it refuses. Keeps the result in `last` for comparing bits. */
 static bool check_impl(const ops_case *c, ops_device *d, const pcti_impl *impl, bool integers, const ops_result *want, double scale,
-                       pct_dtype storage, ops_result *last)
+                       pct_dtype storage, const char *variant, ops_result *last)
 {
     ops_graph g;
     char force[128], where[1024];
     pct_plan *plan;
     ops_result first = {0}, second = {0};
     CHECK(make_graph(c, integers, &g));
-    snprintf(force, sizeof force, "%s=%s", g.op->name, impl->name);
+    snprintf(force, sizeof force, "%s=%s%s%s", g.op->name, impl->name, variant ? ":" : "", variant ? variant : "");
     snprintf(where, sizeof where, "clbench op \"%s\" --impl %s  (around %#x, %s) on %s", c->line, force, c->around,
              integers ? "integers" : "random", d->label);
     pct_plan_options options = {.struct_bytes = sizeof options, .force = force};
@@ -414,6 +414,25 @@ static bool too_large(const ops_case *c)
     return large;
 }
 
+/* All variants of one implementation, on the devices of one backend, whose bits must agree. */
+static int check_row(const ops_case *c, const pcti_op *op, const pcti_impl *impl, int first, int end, bool integers, const ops_result *want,
+                     double scale)
+{
+    int accepted = 0, storages = impl->accuracy == PCTI_ACCURACY_HALF ? 2 : 1;
+    for (int variant = 0; !variant || (impl->variants && impl->variants[variant - 1]); variant++)
+        for (int storage = 0; storage < storages; storage++) {
+            ops_result last = {0};
+            for (int d = first; d < end; d++)
+                if (check_impl(c, &devices[d], impl, integers, want, scale, storage ? PCT_F16 : PCT_BF16,
+                               variant ? impl->variants[variant - 1] : NULL, &last)) {
+                    accepted++;
+                    remember(&devices[d], op, impl);
+                }
+            free_result(&last);
+        }
+    return accepted;
+}
+
 static void check_case(void **state)
 {
     const ops_case *c = *state;
@@ -439,15 +458,7 @@ static void check_case(void **state)
             int accepted = 0;
             const pcti_impl *rows = devices[row_of].device->backend->impls(op);
             for (int r = 0; rows[r].name; r++) {
-                ops_result last = {0};
-                for (int storage = 0; storage < (rows[r].accuracy == PCTI_ACCURACY_HALF ? 2 : 1); storage++) {
-                    for (int d = row_of; d < group_end; d++)
-                        if (check_impl(c, &devices[d], &rows[r], pass == 0, &want, scale, storage ? PCT_F16 : PCT_BF16, &last)) {
-                            accepted++;
-                            remember(&devices[d], op, &rows[r]);
-                        }
-                    free_result(&last);
-                }
+                accepted += check_row(c, op, &rows[r], row_of, group_end, pass == 0, &want, scale);
             }
             bool nothing_to_do = want.elems[0] == 0 || op->view;
             if (!accepted && !nothing_to_do) fail_msg("\"%s\": no implementation accepts it on %s", c->line, devices[row_of].label);

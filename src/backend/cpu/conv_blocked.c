@@ -164,9 +164,12 @@ static pcti_winograd winograd_of(const pcti_step *step)
     return w;
 }
 
-/* How a step's Winograd is cut: tiles at a time, for one thread (share) or for all (phases). */
-static bool winograd_in_phases(const pcti_winograd *w)
+/* How a step's Winograd is cut: tiles at a time for one thread (share), or for all, step by step (phases). */
+const char *const pcti_winograd_variants[] = {"share", "phases", NULL};
+
+static bool winograd_in_phases(const pcti_step *step, const pcti_winograd *w)
 {
+    if (step->variant) return step->variant == 2;
     return pcti_winograd_weights_floats(w->outputs, w->channels) * sizeof(float) > SHARE_WEIGHT_BYTES;
 }
 
@@ -181,7 +184,7 @@ pct_status pcti_winograd_prepare(pct_device *device, pcti_step *step)
     PCTI_RETURN_IF_FAILED(pcti_cpu_pack_winograd(device, &step->src[1]));
     PCTI_RETURN_IF_FAILED(pcti_conv_pack_vectors(device, step));
     pcti_winograd w = winograd_of(step);
-    if (winograd_in_phases(&w))
+    if (winograd_in_phases(step, &w))
         step->workspace_bytes = pcti_winograd_floats(w.channels, w.outputs, phase_tiles(pcti_winograd_tiles(&w))) * sizeof(float);
     else
         ask_scratch(device, step, scratch_floats(pcti_winograd_floats(w.channels, w.outputs,
@@ -193,7 +196,7 @@ void pcti_winograd_run(const pcti_step *step, pcti_team *team)
 {
     pcti_winograd w = winograd_of(step);
     int tiles = pcti_winograd_tiles(&w);
-    if (!winograd_in_phases(&w)) {
+    if (!winograd_in_phases(step, &w)) {
         int block = pcti_winograd_block(team->simd, w.channels, w.outputs);
         size_t floats = scratch_floats(pcti_winograd_floats(w.channels, w.outputs, block));
         team->simd->winograd_share(&w, block, thread_scratch(step, team, floats), team->me, team->n);

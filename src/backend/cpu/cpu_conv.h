@@ -20,6 +20,7 @@ typedef struct pcti_grid {
 bool pcti_team_grid(const pcti_team *team, int64_t rows, int64_t least_rows, int panels, pcti_grid *grid);
 
 /* The blocked rows, for the list in cpu_conv2d.c. */
+extern const char *const pcti_winograd_variants[];
 bool pcti_winograd_accept(const pcti_call *call, const pct_device *device, pcti_why *why);
 pct_status pcti_winograd_prepare(pct_device *device, pcti_step *step);
 void pcti_winograd_run(const pcti_step *step, pcti_team *team);

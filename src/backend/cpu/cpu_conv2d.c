@@ -47,6 +47,7 @@ const pcti_impl pcti_cpu_impls_conv2d[] = {
      .accuracy = PCTI_ACCURACY_WINOGRAD,
      .large_packing = true,
      .fusions = PCTI_FUSE_CLIP | PCTI_FUSE_RESIDUAL | PCTI_FUSE_POST_POOL,
+     .variants = pcti_winograd_variants,
      .accept = pcti_winograd_accept,
      .prepare = pcti_winograd_prepare,
      .run_share = pcti_winograd_run},
