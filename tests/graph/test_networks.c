@@ -24,8 +24,8 @@ static const network networks[] = {{"vgg16", 64, 3},        {"densenet121", 65, 
                                    {"mobilenet_v2", 224, 2}, {"resnet50", 224, 1},   {"vgg16", 224, 1}};
 enum { CLASSES = 1000 };
 
-/* max |difference| over max |logit| */
-static double difference(pct_device *device, const network *n, const float *want, bool low_memory)
+/* Logits of the synthetic picture; the caller frees them with pcti_free. */
+static float *logits_of(pct_device *device, const network *n, bool low_memory)
 {
     pct_model *model;
     pct_plan *plan;
@@ -33,20 +33,27 @@ static double difference(pct_device *device, const network *n, const float *want
     pct_plan_options plan_options = {.struct_bytes = sizeof plan_options, .symbols = {n->batch}, .low_memory = low_memory};
     int64_t elems = (int64_t)n->batch * 3 * n->size * n->size, logits = (int64_t)n->batch * CLASSES;
     float *input = pcti_calloc((size_t)elems, sizeof *input), *got = pcti_calloc((size_t)logits, sizeof *got);
-    double largest = 0, worst = 0;
     CHECK(pct_model_create(n->name, &options, &model));
     CHECK(pct_model_load_synthetic(model));
     CHECK(pct_plan_create(device, pct_model_graph(model), &plan_options, &plan));
     pct_synthetic_fill("input", 1, 0, elems, input);
     CHECK(pct_plan_run(plan, (const void *[]){input}, (void *[]){got}, NULL));
-    for (int64_t i = 0; i < logits; i++) {
+    pct_plan_destroy(plan);
+    pct_model_destroy(model);
+    pcti_free(input);
+    return got;
+}
+
+/* max |difference| over max |logit| */
+static double difference(pct_device *device, const network *n, const float *want, bool low_memory)
+{
+    double largest = 0, worst = 0;
+    float *got = logits_of(device, n, low_memory);
+    for (int64_t i = 0; i < (int64_t)n->batch * CLASSES; i++) {
         double d = fabs((double)got[i] - (double)want[i]);
         if (!(d <= worst)) worst = d;
         largest = fmax(largest, fabs((double)want[i]));
     }
-    pct_plan_destroy(plan);
-    pct_model_destroy(model);
-    pcti_free(input);
     pcti_free(got);
     return worst / largest;
 }
@@ -96,8 +103,30 @@ static void fixtures_are_reproduced(void **state)
     pct_weights_close(fixtures);
 }
 
+/* Shares are by output only, so the bits must not depend on how many there are; more threads than cores or rows included. */
+static void bits_do_not_depend_on_threads(void **state)
+{
+    static const network small[] = {{"vgg11_bn", 32, 1}, {"densenet121", 65, 2}, {"resnet18", 49, 1}, {"mobilenet_v2", 33, 3}};
+    static const int threads[] = {1, 2, 3, 5, 16, 64};
+    for (size_t n = 0; n < sizeof small / sizeof *small; n++) {
+        float *first = NULL;
+        for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+            pct_device *device;
+            pct_device_options options = {.struct_bytes = sizeof options, .backend = "cpu", .threads = threads[t]};
+            CHECK(pct_device_open(&options, &device));
+            float *logits = logits_of(device, &small[n], false);
+            if (first && memcmp(first, logits, (size_t)small[n].batch * CLASSES * sizeof *logits))
+                fail_msg("%s: other bits with %d threads", small[n].name, threads[t]);
+            if (first) pcti_free(logits);
+            else first = logits;
+            pct_device_close(device);
+        }
+        pcti_free(first);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fixtures_are_reproduced)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bits_do_not_depend_on_threads), cmocka_unit_test(fixtures_are_reproduced)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
