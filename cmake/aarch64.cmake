@@ -1,0 +1,20 @@
+# Toolchain file: builds for 64-bit ARM with Debian's cross compiler (gcc-aarch64-linux-gnu). PCT_SYSROOT names a folder
+# with that system's packages unpacked; tools/sysroot.sh makes one.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES PCT_SYSROOT)
+set(CMAKE_SYSROOT ${PCT_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH ${PCT_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(_lib ${PCT_SYSROOT}/usr/lib/aarch64-linux-gnu)
+set(ENV{PKG_CONFIG_DIR} "")
+set(ENV{PKG_CONFIG_LIBDIR} ${_lib}/pkgconfig:${_lib}/openblas-openmp/pkgconfig:${PCT_SYSROOT}/usr/share/pkgconfig)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${PCT_SYSROOT})
+set(CMAKE_LIBRARY_PATH ${_lib}/openblas-openmp) # Debian reaches it by an alternative, which needs dpkg
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,-rpath-link,${_lib}:${_lib}/openblas-openmp")
