@@ -138,6 +138,14 @@ void pcti_results_add_json(const pcti_results *results, pcti_json *json) {
     if (results->count) pcti_json_line(json);
     pcti_json_close(json, ']');
     pcti_json_line(json);
+    pcti_json_open(json, "verdict", '[');
+    for (size_t i = 0; i < results->verdict_count; i++) {
+        pcti_json_line(json);
+        pcti_json_string(json, NULL, results->verdict[i]);
+    }
+    if (results->verdict_count) pcti_json_line(json);
+    pcti_json_close(json, ']');
+    pcti_json_line(json);
     pcti_json_close(json, '}');
     pcti_text_add(json->text, "\n");
 }

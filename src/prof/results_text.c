@@ -65,9 +65,12 @@ static void add_extra_cell(const pcti_row *row, const char *name, pcti_grid *gri
         pcti_grid_figure(grid, extra ? extra->number : NAN);
 }
 
-/* Shown in the note, or the same in every row. */
+/* Shown in the note, or the same in every row of a table. */
 static bool hidden(const char *name) {
-    return !strcmp(name, "flag") || !strcmp(name, "openblas_coretype");
+    static const char *const names[] = {"flag", "openblas_coretype", "compute_units", "device_memory_bytes", "isa"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
 }
 
 static void add_table_columns(const extra_list *extras, pcti_grid *grid) {
@@ -128,6 +131,12 @@ static void add_tables(const pcti_results *results, pct_format format, pcti_text
         for (size_t r = first; r < end; r++) add_table_row(&rows[r], &extras, &grid);
         pcti_grid_write(&grid, format, text);
         pcti_grid_free(&grid);
+    }
+    if (results->verdict_count) pcti_text_add(text, markdown ? "\n### verdict\n\n" : "\nverdict\n");
+    for (size_t i = 0; i < results->verdict_count; i++) {
+        pcti_text_add(text, markdown ? "- " : "  ");
+        pcti_text_add_utf8(text, results->verdict[i]);
+        pcti_text_add(text, "\n");
     }
 }
 

@@ -178,6 +178,7 @@ void pcti_results_destroy(pcti_results *results) {
     if (!results) return;
     for (size_t i = 0; i < results->string_count; i++) pcti_free(results->strings[i]);
     pcti_free(results->strings);
+    pcti_free(results->verdict);
     pcti_free(results->rows);
     pcti_free(results->version);
     pcti_free(results->commit);
@@ -259,4 +260,12 @@ pct_status pcti_results_add(pcti_results *results, const pcti_row *row) {
         pcti_row_add_text(&judged, "openblas_coretype", results->machine.openblas_coretype, false);
     PCTI_RETURN_IF_FAILED(check_extras(&judged));
     return pcti_results_add_read(results, &judged);
+}
+
+pct_status pcti_results_add_verdict(pcti_results *results, const char *sentence) {
+    PCTI_RETURN_IF_FAILED(pcti_grow(&results->verdict, &results->verdict_capacity, results->verdict_count,
+                                    sizeof *results->verdict));
+    PCTI_RETURN_IF_FAILED(keep(results, &sentence));
+    results->verdict[results->verdict_count++] = sentence;
+    return PCT_OK;
 }

@@ -78,6 +78,8 @@ typedef struct pcti_results {
     size_t count, capacity;
     char **strings; /* what the rows point to */
     size_t string_count, string_capacity;
+    const char **verdict; /* what the program concludes from its rows, one sentence each */
+    size_t verdict_count, verdict_capacity;
 } pcti_results;
 
 /* This library's version and commit, this machine, no rows. */
@@ -88,6 +90,9 @@ void pcti_results_destroy(pcti_results *results); /* NULL allowed */
  * that claims to be ok but has no max_error is kept as wrong, and one whose kernels took longer than the
  * whole as failed. Where OPENBLAS_CORETYPE is set the row gets it as an extra. */
 pct_status pcti_results_add(pcti_results *results, const pcti_row *row);
+/* Copies a sentence. Tables and Markdown end with the verdict, JSON has it as an array of texts; CSV and SQL have rows
+ * only. Readers pass over it. */
+pct_status pcti_results_add_verdict(pcti_results *results, const char *sentence);
 /* The row as it is, for readers. */
 pct_status pcti_results_add_read(pcti_results *results, const pcti_row *row);
 

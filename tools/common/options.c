@@ -185,7 +185,7 @@ static int parse(const tool_command *command, int argc, char **argv, const struc
         if (status == PCT_ERROR_MEMORY) return tool_fail(status, TOOL_DEVICE);
         return tool_usage(command, "--%s: %s", table[at].name, pct_error_message());
     }
-    if (options->cpu && (options->platform || options->device))
+    if (!command->many_devices && options->cpu && (options->platform || options->device))
         return tool_usage(command, "--cpu and --%s exclude each other", options->platform ? "platform" : "device");
     return TOOL_CONTINUE;
 }

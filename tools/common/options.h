@@ -26,6 +26,7 @@ typedef struct tool_command {
     size_t n_options;
     /* Takes one option of the table. A failure's message gets "--name: " before it. */
     pct_status (*take)(void *cookie, int key, const char *argument);
+    bool many_devices; /* --cpu beside --platform or --device means both, instead of an error */
 } tool_command;
 
 /* Options that all commands share. */
@@ -41,7 +42,7 @@ enum { TOOL_CONTINUE = -1 };
 /* Parses the whole command line, in any order of options and operands. Returns TOOL_CONTINUE, or the exit
  * code with which to end: after --help and --version, and after an error, which has been printed. On
  * TOOL_CONTINUE the operands are argv[*first_operand] to the end, and tool_options_free is due. --cpu beside
- * --platform or --device is an error. */
+ * --platform or --device is an error unless the command takes many devices. */
 int tool_options_parse(const tool_command *command, int argc, char **argv, tool_options *options, void *cookie,
                        int *first_operand);
 void tool_options_free(tool_options *options);
