@@ -10,7 +10,8 @@ __kernel void conv_plain(__global const float *src, long src_offset, long src_pi
 {
     if (IS_BEYOND(0, (index_t)out_height * out_width)) return;
     const index_t pixel = get_global_id(0), k = get_global_id(1);
-    const int top = pixel / out_width * stride_h - pad_top, left = pixel % out_width * stride_w - pad_left;
+    SPLIT(pixel, out_width, y, x);
+    const int top = y * stride_h - pad_top, left = x * stride_w - pad_left;
     src += src_offset + (long)get_global_id(2) * src_picture + (long)(k / outputs_per_group) * channels * src_plane;
     wei += wei_offset + k * wei_output;
     float sum = bias_offset < 0 ? 0 : bias[bias_offset + k];
@@ -35,18 +36,21 @@ __kernel void conv_transpose_plain(__global const float *src, long src_offset, l
 {
     if (IS_BEYOND(0, (index_t)out_height * out_width)) return;
     const index_t pixel = get_global_id(0), k = get_global_id(1);
-    const int y = pixel / out_width + pad_top, x = pixel % out_width + pad_left;
-    const long first = (long)(k / outputs_per_group) * channels;
+    SPLIT(pixel, out_width, y, x);
+    SPLIT(k, outputs_per_group, group, member);
+    const long first = (long)group * channels;
     src += src_offset + (long)get_global_id(2) * src_picture + first * src_plane;
-    wei += wei_offset + first * wei_channel + (long)(k % outputs_per_group) * kernel_h * kernel_w;
+    wei += wei_offset + first * wei_channel + (long)member * kernel_h * kernel_w;
     float sum = bias_offset < 0 ? 0 : bias[bias_offset + k];
     for (int c = 0; c < channels; c++, src += src_plane, wei += wei_channel)
         for (int r = 0; r < kernel_h; r++) {
-            const int down = y - r * dilation_h, iy = down / stride_h;
-            if (down < 0 || down % stride_h || iy >= height) continue;
+            const int down = y + pad_top - r * dilation_h;
+            SPLIT(down, stride_h, iy, rest_y);
+            if (down < 0 || rest_y || iy >= height) continue;
             for (int s = 0; s < kernel_w; s++) {
-                const int right = x - s * dilation_w, ix = right / stride_w;
-                if (right < 0 || right % stride_w || ix >= width) continue;
+                const int right = x + pad_left - s * dilation_w;
+                SPLIT(right, stride_w, ix, rest_x);
+                if (right < 0 || rest_x || ix >= width) continue;
                 sum = MUL_ADD(src[(index_t)iy * width + ix], wei[r * kernel_w + s], sum);
             }
         }

@@ -39,8 +39,9 @@ __kernel void conv_first(__global const float *src, long src_offset, long src_pi
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         pixel[r] = min(tile * ROWS + r, pixels - 1);
-        top[r] = pixel[r] / out_width * stride_h - pad_top;
-        left[r] = pixel[r] % out_width * stride_w - pad_left;
+        SPLIT(pixel[r], out_width, y, x);
+        top[r] = y * stride_h - pad_top;
+        left[r] = x * stride_w - pad_left;
         start[r] = top[r] * width + left[r];
         inside = inside && top[r] >= 0 && left[r] >= 0 && top[r] + (kernel_h - 1) * dilation_h < height &&
                  left[r] + (kernel_w - 1) * dilation_w < width;
@@ -58,11 +59,11 @@ __kernel void conv_first(__global const float *src, long src_offset, long src_pi
     }
     dst += dst_offset + picture * dst_picture + (long)panel * NV * dst_block;
 #pragma unroll
-    for (int v = 0; v < NV; v++) {
-        if (panel * NV + v >= out_blocks) break;
-        const float16 add = bias_offset < 0 ? (float16)0 : *(cvec)(bias + bias_offset + (panel * NV + v) * 16);
+    for (int v = 0; v < NV; v++)
+        if (panel * NV + v < out_blocks) {
+            const float16 add = bias_offset < 0 ? (float16)0 : *(cvec)(bias + bias_offset + (panel * NV + v) * 16);
 #pragma unroll
-        for (int r = 0; r < ROWS; r++)
-            *(vec)(dst + v * dst_block + (index_t)pixel[r] * 16) = clip16(sum[r][v] + add, lo, hi);
-    }
+            for (int r = 0; r < ROWS; r++)
+                *(vec)(dst + v * dst_block + (index_t)pixel[r] * 16) = clip16(sum[r][v] + add, lo, hi);
+        }
 }

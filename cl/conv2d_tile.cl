@@ -33,8 +33,9 @@ __kernel void conv_tile(__global const float *src, long src_offset, long src_pic
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         pixel[r] = min(tile * ROWS + r, pixels - 1);
-        top[r] = pixel[r] / out_width * stride_h - pad_top;
-        left[r] = pixel[r] % out_width * stride_w - pad_left;
+        SPLIT(pixel[r], out_width, y, x);
+        top[r] = y * stride_h - pad_top;
+        left[r] = x * stride_w - pad_left;
     }
     float16 sum[ROWS][NV];
 #pragma unroll
@@ -84,16 +85,16 @@ __kernel void conv_tile(__global const float *src, long src_offset, long src_pic
     const int block = group * out_blocks + first_block;
     dst += dst_offset + picture * dst_picture + (long)block * dst_block;
 #pragma unroll
-    for (int v = 0; v < NV; v++) {
-        if (first_block + v >= out_blocks) break;
-        const float16 add = bias_offset < 0 ? (float16)0 : *(cvec)(bias + bias_offset + (block + v) * 16);
+    for (int v = 0; v < NV; v++)
+        if (first_block + v < out_blocks) {
+            const float16 add = bias_offset < 0 ? (float16)0 : *(cvec)(bias + bias_offset + (block + v) * 16);
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            float16 y = sum[r][v] + add;
-            if (residual_offset >= 0)
-                y += *(cvec)(residual + residual_offset + picture * residual_picture +
-                             (long)(block + v) * residual_block + (index_t)pixel[r] * 16);
-            *(vec)(dst + v * dst_block + (index_t)pixel[r] * 16) = clip16(y, lo, hi);
+            for (int r = 0; r < ROWS; r++) {
+                float16 y = sum[r][v] + add;
+                if (residual_offset >= 0)
+                    y += *(cvec)(residual + residual_offset + picture * residual_picture +
+                                 (long)(block + v) * residual_block + (index_t)pixel[r] * 16);
+                *(vec)(dst + v * dst_block + (index_t)pixel[r] * 16) = clip16(y, lo, hi);
+            }
         }
-    }
 }

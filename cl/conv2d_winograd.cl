@@ -36,8 +36,9 @@ __kernel void winograd_input(__global const float *src, long src_offset, long sr
                              int tiles_h, int tiles_w, int pad_top, int pad_left, int first_tile, int channels16)
 {
     const int block = get_global_id(0), tile = first_tile + (int)get_global_id(1);
-    const int picture = tile / (tiles_h * tiles_w), in_picture = tile % (tiles_h * tiles_w);
-    const int top = in_picture / tiles_w * 4 - pad_top, left = in_picture % tiles_w * 4 - pad_left;
+    SPLIT(tile, tiles_h * tiles_w, picture, in_picture);
+    SPLIT(in_picture, tiles_w, tile_y, tile_x);
+    const int top = tile_y * 4 - pad_top, left = tile_x * 4 - pad_left;
     src += src_offset + picture * src_picture + (long)block * src_block;
     float16 half_done[6][6];
     const bool whole = top >= 0 && left >= 0 && top + 6 <= height && left + 6 <= width;
@@ -121,8 +122,9 @@ __kernel void winograd_output(__global const float *products, long products_offs
                               int tiles_h, int tiles_w, int first_tile, int out_blocks, float lo, float hi)
 {
     const int block = get_global_id(0), tile = first_tile + (int)get_global_id(1);
-    const int picture = tile / (tiles_h * tiles_w), in_picture = tile % (tiles_h * tiles_w);
-    const int top = in_picture / tiles_w * 4, left = in_picture % tiles_w * 4;
+    SPLIT(tile, tiles_h * tiles_w, picture, in_picture);
+    SPLIT(in_picture, tiles_w, tile_y, tile_x);
+    const int top = tile_y * 4, left = tile_x * 4;
     products += products_offset + (index_t)get_global_id(1) * out_blocks * 16 + block * 16;
     dst += dst_offset + picture * dst_picture + (long)block * dst_block;
     residual += residual_offset + picture * residual_picture + (long)block * residual_block;

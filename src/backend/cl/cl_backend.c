@@ -8,6 +8,14 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
+bool pcti_cl_accept_group(const pct_device *device, size_t items, pcti_why *why)
+{
+    const pcti_cl_info *info = pcti_cl_info_of(device);
+    if (items <= info->max_work_group && items <= info->max_work_item[0]) return true;
+    return pcti_refuse(why, "needs work-groups of %zu items, the device allows %llu", items,
+                       (unsigned long long)info->max_work_group);
+}
+
 /* ---- launches of a step ---- */
 
 typedef struct launch {
@@ -78,13 +86,15 @@ int pcti_cl_launch_count(const pcti_step *step)
     return step->state ? (int)((const step_state *)step->state)->n : 0;
 }
 
-void pcti_cl_set_own(pcti_step *step, void *own)
+pct_status pcti_cl_set_own(pcti_step *step, void *own)
 {
     step_state *state;
-    if (state_of(step, &state) == PCT_OK)
+    pct_status status = own ? state_of(step, &state) : PCT_ERROR_MEMORY;
+    if (status == PCT_OK)
         state->own = own;
     else
         pcti_free(own);
+    return status;
 }
 
 void *pcti_cl_own(const pcti_step *step)
@@ -175,6 +185,11 @@ void pcti_cl_arg_clip(pcti_cl_args *args, const pcti_activation *act)
     bool clip = act->kind == PCTI_ACT_CLIP;
     pcti_cl_arg_float(args, clip ? act->low : -INFINITY);
     pcti_cl_arg_float(args, clip ? act->high : INFINITY);
+}
+
+void pcti_cl_arg_bytes(pcti_cl_args *args, size_t bytes, const void *value)
+{
+    set(args, bytes, value);
 }
 
 void pcti_cl_arg_local(pcti_cl_args *args, size_t bytes)

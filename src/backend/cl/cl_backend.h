@@ -65,6 +65,11 @@ static inline bool pcti_cl_is_cpu(const pct_device *device)
     return pcti_cl_info_of(device)->type == PCTI_CL_CPU;
 }
 
+/* ---- in accept ---- */
+
+/* Whether the device runs work-groups of `items` in dimension 0. */
+bool pcti_cl_accept_group(const pct_device *device, size_t items, pcti_why *why);
+
 /* ---- in prepare ---- */
 
 /* Appends a launch of `kernel` of cl/FILE.cl, built with `options` (NULL: none), over `items` in n_dims (1..3)
@@ -77,8 +82,8 @@ pct_status pcti_cl_launch_add(pct_device *device, pcti_step *step, const char *f
 /* Work-group size that launch `index` got, for rows whose kernels depend on it. */
 const size_t *pcti_cl_launch_group(const pcti_step *step, int index);
 int pcti_cl_launch_count(const pcti_step *step);
-/* Own memory of a row beside its launches, from base/memory.h, freed with the step. */
-void pcti_cl_set_own(pcti_step *step, void *own);
+/* Own memory of a row beside its launches, from base/memory.h: taken, also when it fails, and freed with the step. */
+pct_status pcti_cl_set_own(pcti_step *step, void *own);
 void *pcti_cl_own(const pcti_step *step); /* NULL where there is none */
 
 /* ---- in bind ---- */
@@ -108,6 +113,8 @@ void pcti_cl_arg_int(pcti_cl_args *args, int64_t value);
 void pcti_cl_arg_float(pcti_cl_args *args, double value);
 /* `float lo, float hi`: the clip that an activation means; (-inf, inf) where there is none. */
 void pcti_cl_arg_clip(pcti_cl_args *args, const pcti_activation *act);
+/* A struct, laid out as the kernel's. */
+void pcti_cl_arg_bytes(pcti_cl_args *args, size_t bytes, const void *value);
 /* Local memory of this many bytes. */
 void pcti_cl_arg_local(pcti_cl_args *args, size_t bytes);
 
