@@ -76,10 +76,9 @@ static bool allowed_by_force(const char *force, const char *op, const pcti_impl 
     return !mentioned;
 }
 
-static bool row_takes(pcti_planner *planner, const pcti_impl *impl, const pcti_call *call, int *variant, pcti_why *why)
+static bool row_takes(pcti_planner *planner, const pcti_impl *impl, const pcti_call *call, pcti_why *why)
 {
     unsigned missing = fusions_of(call) & ~impl->fusions;
-    if (!allowed_by_force(planner->options->force, call->op->name, impl, variant)) return pcti_refuse(why, "not the forced one");
     if (planner->options->low_memory && impl->large_packing) return pcti_refuse(why, "its weights grow, memory is to be low");
     if (missing) return pcti_refuse(why, "does not fuse this (%#x)", missing);
     return !impl->accept || impl->accept(call, planner->device, why);
@@ -93,9 +92,13 @@ static int first_row(pcti_planner *planner, const char *node, const char *choice
     for (int row = 0; rows[row].name; row++) {
         int tuned = 0;
         if (choice && !choice_matches(choice, strlen(choice), &rows[row], &tuned)) continue;
+        if (!allowed_by_force(planner->options->force, call->op->name, &rows[row], variant)) { /* `why` stays the forced one's */
+            if (log) pcti_text_add(log, "%s: %s refused: not the forced one\n", node, rows[row].name);
+            continue;
+        }
         apply_rule(rows[row].layout, same, src, call->n_src, dst, call->n_dst);
         why->text[0] = 0;
-        if (row_takes(planner, &rows[row], call, variant, why)) {
+        if (row_takes(planner, &rows[row], call, why)) {
             if (tuned && !*variant) *variant = tuned;
             return row;
         }
@@ -247,7 +250,8 @@ static pct_status no_implementation(const pcti_planner *planner, const pcti_node
     pcti_text line = {0};
     pcti_call_print(call, &line);
     pct_status status = pcti_fail(PCT_ERROR_UNSUPPORTED, "node %s: no implementation of %s on %s takes it (last reason: %s): %s",
-                                  node->name, node->op->name, planner->device->backend->name, why->text,
+                                  node->name, node->op->name, planner->device->backend->name,
+                                  why->text[0] ? why->text : "none has the forced name",
                                   line.data ? line.data : "");
     pcti_text_free(&line);
     return status;

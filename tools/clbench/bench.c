@@ -154,6 +154,13 @@ bool bench_late(const clbench *bench)
     return bench->deadline_ns && pcti_clock_ns() > bench->deadline_ns;
 }
 
+void bench_extend(clbench *bench, uint64_t since_ns)
+{
+    uint64_t spent_ns = pcti_clock_ns() - since_ns;
+    if (bench->deadline_ns) bench->deadline_ns += spent_ns;
+    if (bench->run_deadline_ns) bench->run_deadline_ns += spent_ns;
+}
+
 /* ---- output ---- */
 
 /* Devices and pipes cannot be replaced by renaming. */

@@ -84,6 +84,9 @@ void bench_show(clbench *bench, const bench_target *target, const char *what);
 /* Time to stop: the user asked, or the suite's share of the time is used up. */
 bool bench_stopped(void);
 bool bench_late(const clbench *bench);
+/* Time that went into reference values, which are kept, does not count: ask for the clock before, hand it in after.
+ */
+void bench_extend(clbench *bench, uint64_t since_ns);
 extern const char bench_no_time[]; /* the reason for a row that was not tried */
 
 /* Writes text to the file (whole or not at all) or to standard output; an exit code. */
@@ -95,7 +98,8 @@ int bench_write(const char *path, const char *text);
 typedef struct measure_runs {
     int64_t warmup, min_runs, max_runs;
     double min_time_s;
-    bool unprofiled; /* also some runs without events, to see what those cost */
+    double expected_ms; /* of one run; 0: unknown */
+    bool unprofiled;    /* also some runs without events, to see what those cost */
 } measure_runs;
 /* The settings' numbers, or else these. */
 measure_runs bench_runs(const clbench *bench, int64_t runs, double min_time_s);
@@ -109,7 +113,8 @@ typedef struct measured {
 
 /* Runs a plan once, profiled; its wall time. */
 pct_status measure_first(pct_plan *plan, const void *const *inputs, void *const *outputs, double *ms);
-/* Wall time and split of the same profiled runs. Ends early when the suite's time is up or the user asks. */
+/* Wall time and split of the same profiled runs. Ends early when the user asks or the suite's time is up; even then
+ * quick runs are made three times, and one that would take above a second is not tried. */
 pct_status measure_steady(const clbench *bench, pct_plan *plan, const void *const *inputs, void *const *outputs,
                           const measure_runs *runs, measured *result);
 void measure_fill_row(const measured *result, pcti_row *row);
@@ -138,6 +143,7 @@ int cmd_op(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
 int cmd_list(const clbench *bench);
 
 #endif

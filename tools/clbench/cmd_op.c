@@ -65,18 +65,19 @@ static const tool_command command = {
 };
 
 /* Is this the implementation that a plan takes of itself? */
-static bool is_first_choice(const opcase *c, pct_device *device, const pcti_impl *impl)
+static bool is_first_choice(const opcase *c, pct_device *device, const pcti_impl *impl, int variant)
 {
     pct_plan *plan;
     int step;
     double ms;
     if (opcase_plan(c, device, NULL, NULL, &plan, &step, &ms) != PCT_OK) return false;
-    bool chosen = step >= 0 && plan->steps[step].impl == impl;
+    bool chosen = step >= 0 && plan->steps[step].impl == impl && plan->steps[step].variant == variant;
     pct_plan_destroy(plan);
     return chosen;
 }
 
-static bool is_wanted(const char *force, const pcti_op *op, const char *impl)
+/* `choice` is a name or name:variant; forcing a name wants all its variants. */
+static bool is_wanted(const char *force, const pcti_op *op, const char *name, const char *choice)
 {
     char item[160];
     bool mentioned = false;
@@ -85,30 +86,34 @@ static bool is_wanted(const char *force, const pcti_op *op, const char *impl)
         size_t length = strlen(op->name);
         if (strncmp(item, op->name, length) || item[length] != '=') continue;
         mentioned = true;
-        if (!strcmp(item + length + 1, impl)) return true;
+        if (!strcmp(item + length + 1, name) || !strcmp(item + length + 1, choice)) return true;
     }
     return !mentioned;
 }
 
 /* A refusal is a row only in verbose mode. */
-static pct_status run_impl(clbench *bench, bench_target *target, opcase *c, const pcti_impl *impl, int *accepted)
+static pct_status run_impl(clbench *bench, bench_target *target, opcase *c, const pcti_impl *impl, int variant,
+                           int *accepted)
 {
     pcti_row row;
     measure_runs runs = bench_runs(bench, 5, 0.2);
     pct_plan *plan;
+    char choice[128];
     int step;
     double ms;
+    opcase_choice(impl, variant, choice, sizeof choice);
+    if (!is_wanted(bench->options.force, c->op, impl->name, choice)) return PCT_OK;
     bench_row(target, SUITE_LAYERS, c->op->name, &row);
     row.suite = "op";
-    row.impl = impl->name;
+    row.impl = choice;
     pcti_row_add_text(&row, "case", c->line, true);
-    pct_status status = opcase_plan(c, target->device, impl->name, NULL, &plan, &step, &ms);
+    pct_status status = opcase_plan(c, target->device, choice, NULL, &plan, &step, &ms);
     pct_plan_destroy(status == PCT_OK ? plan : NULL);
     if (status == PCT_ERROR_UNSUPPORTED)
         return bench->options.verbose ? bench_add_failure(bench, &row, status) : PCT_OK;
     ++*accepted;
-    if (is_first_choice(c, target->device, impl)) pcti_row_add_text(&row, "chosen", "yes", false);
-    return opcase_measure(bench, target, c, impl->name, &runs, &row);
+    if (is_first_choice(c, target->device, impl, variant)) pcti_row_add_text(&row, "chosen", "yes", false);
+    return opcase_measure(bench, target, c, choice, &runs, &row);
 }
 
 static pct_status run_on(clbench *bench, bench_target *target, opcase *c)
@@ -120,11 +125,11 @@ static pct_status run_on(clbench *bench, bench_target *target, opcase *c)
     }
     bench_find_peaks(bench, target);
     const pcti_impl *impls = target->device->backend->impls(c->op);
-    for (int i = 0; impls[i].name; i++) {
-        if (bench_stopped()) return PCT_ERROR_INTERRUPTED;
-        if (!is_wanted(bench->options.force, c->op, impls[i].name)) continue;
-        PCTI_RETURN_IF_FAILED(run_impl(bench, target, c, &impls[i], &accepted));
-    }
+    for (int i = 0; impls[i].name; i++)
+        for (int variant = 0; !variant || (impls[i].variants && impls[i].variants[variant - 1]); variant++) {
+            if (bench_stopped()) return PCT_ERROR_INTERRUPTED;
+            PCTI_RETURN_IF_FAILED(run_impl(bench, target, c, &impls[i], variant, &accepted));
+        }
     if (!accepted) {
         progress_clear(&bench->line);
         tool_message("%s: no implementation takes \"%s\"%s", target->info.backend, c->line,

@@ -69,11 +69,13 @@ static pct_status run_unprofiled(pct_plan *plan, const void *const *inputs, void
     return PCT_OK;
 }
 
+enum { LATE_RUNS = 3, LATE_MS = 1000 };
+
 static bool enough(const clbench *bench, const measure_runs *runs, size_t count, uint64_t start_ns)
 {
     if (bench_stopped()) return true;
-    if (bench_late(bench)) return true;
     if ((int64_t)count >= runs->max_runs) return true;
+    if (bench_late(bench) && (runs->expected_ms > LATE_MS || count >= LATE_RUNS)) return true;
     return (int64_t)count >= runs->min_runs && (double)(pcti_clock_ns() - start_ns) * 1e-9 >= runs->min_time_s;
 }
 

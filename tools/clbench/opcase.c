@@ -137,6 +137,11 @@ pct_status opcase_plan(const opcase *c, pct_device *device, const char *impl, co
     return PCT_OK;
 }
 
+void opcase_choice(const pcti_impl *impl, int variant, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s%s%s", impl->name, variant ? ":" : "", variant ? impl->variants[variant - 1] : "");
+}
+
 /* ---- measuring ---- */
 
 /* Time that the device needs at least for a step's operations and bytes, over its time. */
@@ -204,7 +209,7 @@ pct_status opcase_measure(clbench *bench, bench_target *target, opcase *c, const
                           pcti_row *row)
 {
     pct_plan *plan = NULL;
-    char what[192];
+    char what[192], taken[128] = "view";
     double plan_ms, first_ms;
     int step;
     bench_show(bench, target, c->line);
@@ -213,7 +218,8 @@ pct_status opcase_measure(clbench *bench, bench_target *target, opcase *c, const
         row->impl = impl;
         return bench_add_failure(bench, row, status);
     }
-    row->impl = step >= 0 ? plan->steps[step].impl->name : "view";
+    if (step >= 0) opcase_choice(plan->steps[step].impl, plan->steps[step].variant, taken, sizeof taken);
+    row->impl = taken;
     row->peak_memory_bytes = (double)(plan->info.weight_bytes + plan->info.activation_bytes);
     opcase_poison(c);
     PCTI_TRY(measure_first(plan, c->inputs, c->outputs, &first_ms));
@@ -221,8 +227,11 @@ pct_status opcase_measure(clbench *bench, bench_target *target, opcase *c, const
     PCTI_TRY(check_outputs(c, plan, step, bench->settings.verify, row, what, sizeof what));
     if (bench->settings.verify)
         pcti_row_add_missing(row, "wall_ms", "--verify times nothing");
-    else if (row->status == PCTI_ROW_OK)
-        PCTI_TRY(time_case(bench, target, c, plan, step, runs, row, what, sizeof what));
+    else if (row->status == PCTI_ROW_OK) {
+        measure_runs timed = *runs;
+        timed.expected_ms = first_ms;
+        PCTI_TRY(time_case(bench, target, c, plan, step, &timed, row, what, sizeof what));
+    }
     status = bench_add(bench, row);
     pct_plan_destroy(plan);
     return status;

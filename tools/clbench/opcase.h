@@ -31,6 +31,9 @@ void opcase_poison(opcase *c); /* NaN into the outputs */
 pct_status opcase_plan(const opcase *c, pct_device *device, const char *impl, const char *force, pct_plan **plan,
                        int *step, double *ms);
 
+/* "name" or "name:variant", as --impl takes it. */
+void opcase_choice(const pcti_impl *impl, int variant, char *text, size_t bytes);
+
 /* What a check of the outputs found. */
 typedef struct opcheck {
     double max_error, bound; /* absolute */

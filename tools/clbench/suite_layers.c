@@ -143,7 +143,7 @@ static const char *const layer_lines[] = {"conv2d src=1x64x56x56 wei=64x1x3x3 gr
                                           "lrn src=1x64x55x55 size=5 alpha=0.0001 beta=0.75 bias=1",
                                           "unary src=1x256x56x56 fn=relu",
                                           "unary src=1x256x56x56 fn=gelu",
-                                          "binary src=1x256x56x56 src1=1x256x56x56 fn=add",
+                                          "binary src=1x256x56x56 other=1x256x56x56 fn=add",
                                           "concat src=1x64x56x56 src1=1x32x56x56 axis=1",
                                           "transpose src=1x64x56x56 axes=0,2,3,1",
                                           "softmax src=128x1000 axis=1",
