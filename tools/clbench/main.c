@@ -52,7 +52,7 @@ static pct_status take(void *cookie, int key, const char *argument);
 
 static const tool_command command = {
     .name = "clbench",
-    .synopsis = "[options]\n       clbench op|diff|compare|ops [--help] ...",
+    .synopsis = "[options]\n       clbench op|diff|compare|ops|tune [--help] ...",
     .about =
         "Measures OpenCL devices and the CPU path: launches, transfers, peaks, matrix products, single layers\n"
         "and whole networks. Every result is checked before it is timed. Without a choice of device the first\n"
@@ -300,7 +300,7 @@ static pct_status check_force(const char *force)
 {
     for (const char *item = force; item && *item; item += strcspn(item, ","), item += *item == ',') {
         char op_name[64];
-        size_t op_length = strcspn(item, "="), length = strcspn(item + op_length + 1, ",");
+        size_t op_length = strcspn(item, "="), length = strcspn(item + op_length + 1, ",:"); /* without a variant */
         snprintf(op_name, sizeof op_name, "%.*s", (int)op_length, item);
         const pcti_op *op = pcti_op_find(op_name);
         if (!op) return pcti_fail(PCT_ERROR_ARGUMENT, "--impl: no operator \"%s\"; clbench ops lists them", op_name);
@@ -324,7 +324,8 @@ static int run(int argc, char **argv)
     }
     set_defaults(settings);
     if (first < argc)
-        code = tool_usage(&command, "\"%s\" is not an option, and no command (op, diff, compare, ops)", argv[first]);
+        code = tool_usage(&command, "\"%s\" is not an option, and no command (op, diff, compare, ops, tune)",
+                          argv[first]);
     else if (settings->weights && settings->n_models != 1)
         code = tool_usage(&command, "--weights: needs one --model");
     else if (check_force(bench.options.force) != PCT_OK)
@@ -343,7 +344,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"op", cmd_op}, {"diff", cmd_diff}, {"compare", cmd_compare}, {"ops", cmd_ops}};
+    } commands[] = {
+        {"op", cmd_op}, {"diff", cmd_diff}, {"compare", cmd_compare}, {"ops", cmd_ops}, {"tune", cmd_tune}};
     tool_begin("clbench");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (argc > 1 && !strcmp(argv[1], commands[i].name)) return tool_end(commands[i].run(argc - 1, argv + 1));
