@@ -106,7 +106,10 @@ void wait_for_output(const running *tool)
 {
     struct stat info;
     for (int ms = 0; ms < PATIENCE_MS; ms++) {
+        siginfo_t ended = {.si_pid = 0};
         if (!stat(tool->out_path, &info) && info.st_size) return;
+        waitid(P_PID, (id_t)tool->pid, &ended, WEXITED | WNOHANG | WNOWAIT);
+        if (ended.si_pid) fail_msg("ended without output; see %s", tool->err_path);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     kill(tool->pid, SIGKILL);
