@@ -1,6 +1,7 @@
 /* Functions of two operands: contiguous pieces, 16 at a time, where a step of 0 repeats the channels of one
  * block. */
 #include <math.h>
+#include <string.h>
 
 #include "backend/cpu/cpu.h"
 #include "op/binary.h"
@@ -16,18 +17,23 @@ typedef struct piece {
     float *dst;
 } piece;
 
-#define EACH(k, result)                                                                                              \
+/* Through an array of its own, so that the compiler sees no overlap and takes vectors. */
+#define SOME(elems, result)                                                                                          \
     do {                                                                                                             \
-        float x = a[k], y = b[k], r = (result);                                                                      \
-        dst[k] = r < lo ? lo : r > hi ? hi : r;                                                                      \
+        float out[PCTI_BLOCK];                                                                                       \
+        for (int64_t k = 0; k < (elems); k++) {                                                                      \
+            float x = a[k], y = b[k], r = (result);                                                                  \
+            out[k] = r < lo ? lo : r > hi ? hi : r;                                                                  \
+        }                                                                                                            \
+        memcpy(dst, out, (size_t)(elems) * sizeof *dst);                                                             \
     } while (0)
 #define ALL(result)                                                                                                  \
     do {                                                                                                             \
         for (int64_t g = 0; g < p->count / PCTI_BLOCK; g++) {                                                        \
-            _Pragma("omp simd") for (int k = 0; k < PCTI_BLOCK; k++) EACH(k, result);                                \
+            SOME(PCTI_BLOCK, result);                                                                                \
             a += p->a_step, b += p->b_step, dst += PCTI_BLOCK;                                                       \
         }                                                                                                            \
-        for (int64_t k = 0; k < p->count % PCTI_BLOCK; k++) EACH(k, result);                                         \
+        SOME(p->count % PCTI_BLOCK, result);                                                                         \
     } while (0)
 
 static void run_piece(const piece *p)
@@ -344,8 +350,9 @@ static void run_prelu_blocked(const pcti_step *step, pcti_team *team)
             const float *src = pcti_f32(&step->src[0]) + place(&step->src[0], rows.picture, at);
             float *dst = pcti_f32(&step->dst[0]) + place(&step->dst[0], rows.picture, at);
             for (int64_t i = 0; i < (rows.y1 - rows.y0) * d->strides[2]; i += PCTI_BLOCK) {
-#pragma omp simd
-                for (int k = 0; k < PCTI_BLOCK; k++) dst[i + k] = prelu(src[i + k], slope[k]);
+                float out[PCTI_BLOCK];
+                for (int k = 0; k < PCTI_BLOCK; k++) out[k] = prelu(src[i + k], slope[k]);
+                memcpy(dst + i, out, sizeof out);
             }
         }
 }
