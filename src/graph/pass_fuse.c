@@ -117,7 +117,7 @@ static pct_status fuse_residual(pct_graph *graph, pcti_planner *planner, int n, 
 
 static bool pools_2x2(const pct_pool2d_params *p)
 {
-    bool square = !p->global && p->kernel[0] == 2 && p->kernel[1] == 2 && p->stride[0] == 2 && p->stride[1] == 2;
+    bool square = !p->global && p->kernel[0] == 2 && p->kernel[1] == 2 && (p->stride[0] | 2) == 2 && (p->stride[1] | 2) == 2; /* 0: the kernel's */
     bool plain = p->dilation[0] == 1 && p->dilation[1] == 1 && !(p->pad[0] | p->pad[1] | p->pad[2] | p->pad[3]);
     return square && plain && !p->ceil;
 }
