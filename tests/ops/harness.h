@@ -20,7 +20,7 @@ enum {
     OPS_UNARY = 16,     /* sigmoid after */
     OPS_MAX_POOL = 32,  /* 2x2 maximum after */
     OPS_MEAN_POOL = 64, /* 2x2 mean after (moved before a 1x1) */
-    OPS_RANGE = 128     /* operand 0 is a range of channels of a wider tensor, and so is the result */
+    OPS_RANGE = 128     /* operand 0 is a range of channels of a wider tensor, and so is a float32 result */
 };
 
 typedef struct ops_case {
