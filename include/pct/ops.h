@@ -71,11 +71,12 @@ typedef struct pct_binary_params { int64_t fn; } pct_binary_params;
 typedef struct pct_softmax_params { int64_t axis, log; } pct_softmax_params;
 
 typedef enum pct_reduce_fn { PCT_REDUCE_SUM, PCT_REDUCE_MEAN, PCT_REDUCE_MAX } pct_reduce_fn;
-/* n_axes 0: over all. */
+/* n_axes 0: over all. Of nothing: sum 0, mean NaN, maximum -inf (ONNX). A maximum hands NaN on. */
 typedef struct pct_reduce_params { int64_t fn, keep_dims, n_axes, axes[PCT_MAX_RANK]; } pct_reduce_params;
-/* Index (i64) of the first largest value along an axis. */
+/* Index (i64) of the first largest value along an axis; NaN is largest (PyTorch). An empty axis is an error. */
 typedef struct pct_argmax_params { int64_t axis, keep_dims; } pct_argmax_params;
-/* The k largest values along an axis in descending order and their indices (i64); of equal values the first comes first. */
+/* The k largest values along an axis in descending order and their indices (i64); of equal values the first comes first, NaN
+ * is largest (PyTorch). k from 0 to the axis' size. */
 typedef struct pct_topk_params { int64_t k, axis; } pct_topk_params;
 
 typedef struct pct_concat_params { int64_t axis; } pct_concat_params;
