@@ -14,6 +14,9 @@
 
 enum {
     SHARE_WEIGHT_BYTES = 10 << 20, /* transformed weights up to here: each thread walks all of them, tiles stay in L2 */
+    FEW_TILES = 64,                /* with so few tiles the walk itself is what costs, unless the L2 holds the weights: */
+    L2_WEIGHT_BYTES = 2 << 20,
+    FEW_PIXELS = 100,              /* with so few, reading four times the weights costs more than the products saved */
     PHASE_TILES = 200,             /* beyond: tiles of one chunk of the phases */
     BLOCK_FLOATS = 96 << 10,       /* activations of one block of pixels, in L2 beside a panel */
     BLOCK_PIXELS = 112,
@@ -130,7 +133,10 @@ bool pcti_winograd_accept(const pcti_call *call, const pct_device *device, pcti_
     if (!is_3x3(call)) return pcti_refuse(why, "only 3x3, stride 1, no groups, no dilation");
     for (int i = 0; i < 4; i++)
         if (p->pad[i] > 1) return pcti_refuse(why, "pads above 1");
-    if (call->src[1].tensor.dims[1] < 8) return pcti_refuse(why, "too few channels to pay");
+    const pcti_tensor *wei = &call->src[1].tensor, *dst = &call->dst[0].tensor;
+    if (wei->dims[1] < 8) return pcti_refuse(why, "too few channels to pay");
+    if (dst->dims[0] * dst->dims[2] * dst->dims[3] < FEW_PIXELS && wei->dims[0] * wei->dims[1] * 36 * 4 > 2 * L2_WEIGHT_BYTES)
+        return pcti_refuse(why, "too few pixels for so many weights");
     return pcti_conv_accept_constants(call, why);
 }
 
@@ -170,7 +176,8 @@ const char *const pcti_winograd_variants[] = {"share", "phases", NULL};
 static bool winograd_in_phases(const pcti_step *step, const pcti_winograd *w)
 {
     if (step->variant) return step->variant == 2;
-    return pcti_winograd_weights_floats(w->outputs, w->channels) * sizeof(float) > SHARE_WEIGHT_BYTES;
+    size_t bytes = pcti_winograd_weights_floats(w->outputs, w->channels) * sizeof(float);
+    return bytes > (pcti_winograd_tiles(w) < FEW_TILES ? L2_WEIGHT_BYTES : SHARE_WEIGHT_BYTES);
 }
 
 static int phase_tiles(int tiles)
@@ -233,6 +240,7 @@ bool pcti_conv1x1_accept(const pcti_call *call, const pct_device *device, pcti_w
     bool pre = call->fusion && call->fusion->pre_affine, pool = call->fusion && call->fusion->pre_average_pool;
     if (w[2] != 1 || w[3] != 1 || p->pad[0] | p->pad[1] | p->pad[2] | p->pad[3]) return pcti_refuse(why, "only 1x1 without pads");
     if ((pre || pool) && (p->stride[0] != 1 || p->stride[1] != 1 || p->groups != 1)) return pcti_refuse(why, "scale and shift only with stride 1");
+    if (p->groups == 1 && (p->stride[0] != 1 || p->stride[1] != 1)) return pcti_refuse(why, "strided: gathered pixels are faster");
     if (pool && !pre) return pcti_refuse(why, "pooling only with scale and shift");
     return groups_are_blocks(call, why) && pcti_conv_accept_constants(call, why);
 }
@@ -351,6 +359,7 @@ bool pcti_direct_accept(const pcti_call *call, const pct_device *device, pcti_wh
 {
     pcti_simd_window w = pcti_conv_window(call);
     if (w.out_w < 5) return pcti_refuse(why, "rows too short for a tile");
+    if (w.kernel_h * w.kernel_w == 1) return pcti_refuse(why, "1x1 has nothing to share between rows");
     return window_accept(call, why);
 }
 
