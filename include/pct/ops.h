@@ -92,13 +92,15 @@ typedef struct pct_transpose_params { int64_t rank, axes[PCT_MAX_RANK]; } pct_tr
 /* The identity: dropout at inference time. */
 typedef struct pct_dropout_params { double probability; } pct_dropout_params;
 
-/* dst dims = data dims before axis, index dims, data dims after it. indices i64 or i32, negative from the end. */
+/* dst dims = data dims before axis, index dims, data dims after it. indices i64 or i32, negative from the end. One out of
+ * range is an error of the plan where the indices are constant; where a run computes them, it is clamped into range. */
 typedef struct pct_gather_params { int64_t axis; } pct_gather_params;
 
 typedef enum pct_resize_mode { PCT_RESIZE_NEAREST, PCT_RESIZE_LINEAR } pct_resize_mode;
 typedef enum pct_resize_coords { PCT_COORDS_HALF_PIXEL, PCT_COORDS_PYTORCH_HALF_PIXEL, PCT_COORDS_ALIGN_CORNERS, PCT_COORDS_ASYMMETRIC } pct_resize_coords;
 typedef enum pct_resize_round { PCT_ROUND_PREFER_FLOOR, PCT_ROUND_PREFER_CEIL, PCT_ROUND_FLOOR, PCT_ROUND_CEIL } pct_resize_round;
-/* Of the last two dimensions. Either size (both > 0) or scale. */
+/* Of the last two dimensions. Either size (both > 0) or scale: then the size is floor(scale * size of src), and coordinates
+ * follow the scale as given, not the quotient of the sizes. */
 typedef struct pct_resize_params { int64_t mode, coords, round, size[2]; double scale[2]; } pct_resize_params;
 
 /* A builder appends one node and gives its (first) result. `name` names node and result in dumps, profiles and messages;
