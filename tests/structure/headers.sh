@@ -1,5 +1,6 @@
 #!/bin/sh
-# headers.sh ROOT CC CXX: every public header compiles alone, twice in a row, as strict C11 and as C++17.
+# headers.sh ROOT CC CXX: every public header compiles alone, twice in a row, as strict C11 and as C++17; so does the README's
+# example, in C.
 set -eu
 root=$1 cc=$2 cxx=$3
 scratch=$(mktemp -d)
@@ -17,6 +18,10 @@ for header in "$root"/include/pct/*.h; do
     grep -q "\"$name\"" "$root/include/pct/pct.h" || [ "$name" = pct/pct.h ] || { echo "pct.h leaves out $name"; failed=1; }
     count=$((count + 1))
 done
+sed -n '/^```c$/,/^```$/p' "$root/README.md" | sed '/^```/d' > "$scratch/readme.c"
+grep -q '^int main' "$scratch/readme.c" || { echo "README.md has no example in C"; failed=1; }
+# shellcheck disable=SC2086
+"$cc" -std=c11 $strict "$scratch/readme.c" || { echo "the README's example does not compile"; failed=1; }
 [ "$count" -ge 5 ] || { echo "only $count headers in $root/include/pct"; failed=1; }
 echo "$count headers"
 exit $failed
