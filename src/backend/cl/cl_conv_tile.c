@@ -251,6 +251,9 @@ pct_status pcti_cl_depthwise_item_bind(pct_device *device, pcti_step *step)
 
 /* ---- Winograd F(4x4,3x3) ---- */
 
+/* With so few pixels, reading four times the weights costs more than the products saved. */
+enum { FEW_PIXELS = 100, LARGE_WEIGHT_BYTES = 4 << 20 };
+
 bool pcti_cl_winograd_accept(const pcti_call *call, const pct_device *device, pcti_why *why)
 {
     const pct_conv2d_params *p = call->params;
@@ -259,6 +262,9 @@ bool pcti_cl_winograd_accept(const pcti_call *call, const pct_device *device, pc
                      p->dilation[1] == 1 && p->groups == 1;
     if (!plain_3x3) return pcti_refuse(why, "only 3x3, stride 1, no groups, no dilation");
     if (w[1] < 8) return pcti_refuse(why, "too few channels to pay");
+    const int64_t *y = call->dst[0].tensor.dims;
+    if (y[0] * y[2] * y[3] < FEW_PIXELS && w[0] * w[1] * PCTI_CL_WINOGRAD_POINTS * 4 > LARGE_WEIGHT_BYTES)
+        return pcti_refuse(why, "too few pixels for so many weights");
     return for_cpu_type(device, why) && pcti_cl_conv_accept(call, why);
 }
 
