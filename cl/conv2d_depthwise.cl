@@ -58,7 +58,8 @@ __kernel void depthwise_item(__global const float *src, long src_offset, long sr
 {
     if (IS_BEYOND(0, (index_t)out_height * out_width * 16)) return;
     const index_t i = get_global_id(0);
-    const int block = get_global_id(1), picture = get_global_id(2), lane = i % 16, pixel = i / 16;
+    const int block = get_global_id(1), picture = get_global_id(2);
+    SPLIT(i, 16, pixel, lane);
     SPLIT(pixel, out_width, y, x);
     const int top = y * stride_h - pad_top, left = x * stride_w - pad_left;
     src += src_offset + picture * src_picture + (long)block * src_block + lane;

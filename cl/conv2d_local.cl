@@ -36,7 +36,7 @@ conv_local(__global const float *src, long src_offset, long src_picture, index_t
 {
     __local float4 tile_a[BK * PITCH_A / 4], tile_b[BK * BN / 4];
     __local float *const stored_a = (__local float *)tile_a;
-    const int item = get_local_id(0), across = item % ACROSS, down = item / ACROSS;
+    const uint item = get_local_id(0), across = item % ACROSS, down = item / ACROSS;
     const int m0 = get_group_id(1) * BM, n0 = get_group_id(0) * BN;
     const int panels = CEIL_DIV(out_blocks, 2), depth = kernel_h * kernel_w * channels;
     src += src_offset;
@@ -67,7 +67,7 @@ conv_local(__global const float *src, long src_offset, long src_picture, index_t
         if (step >= 0) {
 #pragma unroll
             for (int i = 0; i < LOADS_A; i++) {
-                const int e = item + i * ITEMS, m = e / QUADS_A, k = e % QUADS_A * 4;
+                const uint e = item + i * ITEMS, m = e / QUADS_A, k = e % QUADS_A * 4;
                 stored_a[k * PITCH_A + m] = next_a[i].x;
                 stored_a[(k + 1) * PITCH_A + m] = next_a[i].y;
                 stored_a[(k + 2) * PITCH_A + m] = next_a[i].z;
@@ -80,7 +80,7 @@ conv_local(__global const float *src, long src_offset, long src_picture, index_t
         if (step + 1 < steps) {
 #pragma unroll
             for (int i = 0; i < LOADS_A; i++) {
-                const int c = c0 + (item + i * ITEMS) % QUADS_A * 4;
+                const uint c = c0 + (item + i * ITEMS) % QUADS_A * 4;
                 const int iy = top[i] + ty * dilation_h, ix = left[i] + tx * dilation_w;
                 next_a[i] = 0;
                 if ((uint)iy < (uint)height && (uint)ix < (uint)width) {
@@ -95,9 +95,9 @@ conv_local(__global const float *src, long src_offset, long src_picture, index_t
             }
 #pragma unroll
             for (int i = 0; i < LOADS_B; i++) {
-                const int e = item + i * ITEMS, c = c0 + e / QUADS_B, n = n0 + e % QUADS_B * 4;
+                const uint e = item + i * ITEMS, c = c0 + e / QUADS_B, n = n0 + e % QUADS_B * 4;
                 next_b[i] = 0;
-                if (c < channels && n < panels * 32)
+                if (c < (uint)channels && n < (uint)panels * 32)
                     next_b[i] = *(__global const float4 *)(wei + (long)(n / 32) * depth * 32 +
                                                            ((long)(ty * kernel_w + tx) * channels + c) * 32 + n % 32);
             }
@@ -135,8 +135,8 @@ conv_local(__global const float *src, long src_offset, long src_picture, index_t
             SPLIT(m, pixels, picture, pixel);
 #pragma unroll
             for (int j = 0; j < TN; j += 4) {
-                const int n = n0 + (j / 4 * ACROSS + across) * 4, block = n / 16;
-                if (block < out_blocks) {
+                const uint n = n0 + (j / 4 * ACROSS + across) * 4, block = n / 16;
+                if (block < (uint)out_blocks) {
                     float4 y = (float4)(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
                     if (bias_offset >= 0) y += *(__global const float4 *)(bias + bias_offset + n);
                     if (residual_offset >= 0)

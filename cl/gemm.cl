@@ -93,12 +93,12 @@ __kernel void gemm_tile(__global const float *a, long a_offset, long a_row, long
 __kernel void gemm_pack(__global const float *b, long b_offset, long b_k, long b_column, __global float *panels,
                         long panels_offset, long panels_product, products p, int depth, int columns)
 {
-    const int n = get_global_id(0), k = get_global_id(1);
+    const uint n = get_global_id(0), k = get_global_id(1);
     long ignored = 0;
-    if (n >= ROUND_UP(columns, SPAN)) return;
+    if (n >= (uint)ROUND_UP(columns, SPAN)) return;
     locate(&p, get_global_id(2), &ignored, &b_offset, &ignored);
     panels += panels_offset + (long)get_global_id(2) * panels_product;
-    panels[((long)(n / SPAN) * depth + k) * SPAN + n % SPAN] = n < columns ? b[b_offset + k * b_k + n * b_column] : 0;
+    panels[((long)(n / SPAN) * depth + k) * SPAN + n % SPAN] = n < (uint)columns ? b[b_offset + k * b_k + n * b_column] : 0;
 }
 #endif
 
@@ -115,7 +115,7 @@ gemv_local(__global const float *a, long a_offset, long a_row, __global const fl
     const long m = get_global_id(2);
     float sum = 0;
     a += a_offset + m * a_row;
-    panels += panels_offset + (long)(column / 32) * depth * 32 + lane;
+    panels += panels_offset + (long)get_group_id(0) * depth * 32 + lane;
     for (int k = slice; k < depth; k += SLICES) sum = MUL_ADD(a[k], panels[(long)k * 32], sum);
     parts[slice][lane] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -159,7 +159,7 @@ gemm_local(__global const float *a, long a_offset, long a_row, long a_k, __globa
            long dst_row, products p, int rows, int depth, int columns, float lo, float hi)
 {
     __local float tile_a[BK * PITCH_A], tile_b[BK * BN];
-    const int item = get_local_id(0), across = item % (BN / TN), down = item / (BN / TN);
+    const uint item = get_local_id(0), across = item % (BN / TN), down = item / (BN / TN);
     const int m0 = get_group_id(1) * BM, n0 = get_group_id(0) * BN;
     locate(&p, get_global_id(2), &a_offset, &b_offset, &dst_offset);
     a += a_offset;
@@ -173,24 +173,26 @@ gemm_local(__global const float *a, long a_offset, long a_row, long a_k, __globa
 #define LOAD(k0)                                                                                                     \
     _Pragma("unroll") for (int i = 0; i < LOADS_A; i++)                                                              \
     {                                                                                                                \
-        const int e = item + i * ITEMS, m = m0 + A_M(e), k = (k0) + A_K(e);                                          \
+        const uint e = item + i * ITEMS;                                                                             \
+        const int m = m0 + A_M(e), k = (k0) + A_K(e);                                          \
         next_a[i] = m < rows && k < depth ? a[m * a_row + k * a_k] : 0;                                              \
     }                                                                                                                \
     _Pragma("unroll") for (int i = 0; i < LOADS_B; i++)                                                              \
     {                                                                                                                \
-        const int e = item + i * ITEMS, n = n0 + B_N(e), k = (k0) + B_K(e);                                          \
+        const uint e = item + i * ITEMS;                                                                             \
+        const int n = n0 + B_N(e), k = (k0) + B_K(e);                                          \
         next_b[i] = n < columns && k < depth ? b[k * b_k + n * b_column] : 0;                                        \
     }
     LOAD(0)
     for (int k0 = 0; k0 < depth; k0 += BK) {
 #pragma unroll
         for (int i = 0; i < LOADS_A; i++) {
-            const int e = item + i * ITEMS;
+            const uint e = item + i * ITEMS;
             tile_a[A_K(e) * PITCH_A + A_M(e)] = next_a[i];
         }
 #pragma unroll
         for (int i = 0; i < LOADS_B; i++) {
-            const int e = item + i * ITEMS;
+            const uint e = item + i * ITEMS;
             tile_b[B_K(e) * BN + B_N(e)] = next_b[i];
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -37,6 +37,7 @@ __kernel void unary_padded(__global const float *src, long src_offset, long src_
     if (IS_BEYOND(0, count)) return;
     const index_t i = get_global_id(0);
     const float x = src[src_offset + (long)get_global_id(1) * src_picture + i];
-    const bool real = i / block * 16 + i % 16 < channels;
+    SPLIT(i, block, number, in_block);
+    const bool real = number * 16 + (in_block & 15) < channels;
     dst[dst_offset + (long)get_global_id(1) * dst_picture + i] = real ? FN(x, a, b) : 0;
 }
