@@ -47,7 +47,7 @@ __kernel void winograd_input(__global const float *src, long src_offset, long sr
         for (int x = 0; x < 6; x++) {
             float16 d[6];
 #pragma unroll
-            for (int y = 0; y < 6; y++) d[y] = *(cvec)(src + ((index_t)(top + y) * width + left + x) * 16);
+            for (int y = 0; y < 6; y++) d[y] = load16(src + ((index_t)(top + y) * width + left + x) * 16);
             INPUT_TRANSFORM(d[0], d[1], d[2], d[3], d[4], d[5], half_done[0][x], half_done[1][x], half_done[2][x],
                             half_done[3][x], half_done[4][x], half_done[5][x])
         }
@@ -59,7 +59,7 @@ __kernel void winograd_input(__global const float *src, long src_offset, long sr
             for (int y = 0; y < 6; y++) {
                 d[y] = 0;
                 if ((uint)(top + y) < (uint)height && (uint)(left + x) < (uint)width)
-                    d[y] = *(cvec)(src + ((index_t)(top + y) * width + left + x) * 16);
+                    d[y] = load16(src + ((index_t)(top + y) * width + left + x) * 16);
             }
             INPUT_TRANSFORM(d[0], d[1], d[2], d[3], d[4], d[5], half_done[0][x], half_done[1][x], half_done[2][x],
                             half_done[3][x], half_done[4][x], half_done[5][x])
@@ -97,7 +97,7 @@ __kernel void winograd_gemm(__global const float *points, long points_offset, in
     for (int k = 0; k < channels; k++, wei += SPAN) {
         float16 w[NV];
 #pragma unroll
-        for (int v = 0; v < NV; v++) w[v] = ((cvec)wei)[v];
+        for (int v = 0; v < NV; v++) w[v] = load16(wei + v * 16);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const float16 a = x[r][k];
