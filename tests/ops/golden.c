@@ -38,7 +38,7 @@ static bool run_with(const golden_case *c, pct_device *device, const char *impl,
     pct_value srcs[MAX_OPERANDS], y[MAX_OUTPUTS];
     void *params, *outs[MAX_OUTPUTS] = {NULL};
     float *values[MAX_OPERANDS] = {NULL};
-    char force[128], name[16];
+    char force[128], name[24];
     int n_src;
     CHECK(pcti_op_parse(c->line, &op, &params, shapes, MAX_OPERANDS, &n_src));
     CHECK(pct_graph_create(&graph));
