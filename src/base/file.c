@@ -75,6 +75,9 @@ void pcti_file_drop(const pcti_file *file, size_t offset, size_t bytes)
 pct_status pcti_writer_begin(const char *path, pcti_writer **out)
 {
     *out = NULL;
+    struct stat facts; /* renaming over a device or a pipe would put a file in its place */
+    if (!stat(path, &facts) && !S_ISREG(facts.st_mode))
+        return pcti_fail(PCT_ERROR_IO, "%s: cannot write here: not a regular file", path);
     pcti_writer *writer = pcti_calloc(1, sizeof *writer);
     if (!writer) return PCT_ERROR_MEMORY;
     writer->descriptor = -1;

@@ -104,11 +104,13 @@ typedef struct measure_runs {
 /* The settings' numbers, or else these. */
 measure_runs bench_runs(const clbench *bench, int64_t runs, double min_time_s);
 
+/* What a row is filled from. The row borrows split.note and `what` until it has been added. */
 typedef struct measured {
     pcti_stats wall;
     pcti_split split;
     double unprofiled_ms; /* median; NaN */
     bool timed;           /* false: the time was up before one run */
+    char what[192];       /* what is wrong with the values */
 } measured;
 
 /* Runs a plan once, profiled; its wall time. */

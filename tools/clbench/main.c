@@ -270,6 +270,15 @@ static int report(clbench *bench)
     return code != TOOL_OK ? code : judged;
 }
 
+/* Times taken beside other programs say little. */
+static void warn_of_load(const pcti_machine *machine)
+{
+    double load = machine->load_average[0];
+    if (load > 0.5 + machine->logical_cores / 2.0)
+        tool_message("warning: other programs are at work (load %.1f on %d cores): times will be too long", load,
+                     machine->logical_cores);
+}
+
 static int measure(clbench *bench)
 {
     pct_status status = bench_open_targets(bench);
@@ -277,6 +286,7 @@ static int measure(clbench *bench)
     double limit = time_limit(&bench->settings);
     if (limit > 0) bench->run_deadline_ns = pcti_clock_ns() + (uint64_t)(limit * 1e9);
     status = pcti_results_create(&bench->results);
+    if (status == PCT_OK && !bench->settings.verify) warn_of_load(&bench->results->machine);
     if (status == PCT_OK) status = run_suites(bench);
     progress_clear(&bench->line);
     /* What was measured until an interruption or a failure is worth having. */

@@ -163,8 +163,8 @@ static void add_roofline(const bench_target *target, const pct_step_info *info, 
                       false);
 }
 
-static pct_status check_outputs(const opcase *c, const pct_plan *plan, int step, bool all, pcti_row *row, char *what,
-                                size_t what_bytes)
+static pct_status check_outputs(const opcase *c, const pct_plan *plan, int step, bool all, measured *result,
+                                pcti_row *row)
 {
     opcheck check;
     PCTI_RETURN_IF_FAILED(opcase_check(c, plan, step, all, &check));
@@ -175,23 +175,22 @@ static pct_status check_outputs(const opcase *c, const pct_plan *plan, int step,
     }
     if (check.right) return PCT_OK;
     row->status = PCTI_ROW_WRONG;
-    snprintf(what, what_bytes, "%s", check.what);
-    row->reason = what;
+    snprintf(result->what, sizeof result->what, "%s", check.what);
+    row->reason = result->what;
     return PCT_OK;
 }
 
 static pct_status time_case(clbench *bench, bench_target *target, opcase *c, pct_plan *plan, int step,
-                            const measure_runs *runs, pcti_row *row, char *what, size_t what_bytes)
+                            const measure_runs *runs, measured *result, pcti_row *row)
 {
-    measured result;
-    PCTI_RETURN_IF_FAILED(measure_steady(bench, plan, c->inputs, c->outputs, runs, &result));
-    if (!result.timed) {
+    PCTI_RETURN_IF_FAILED(measure_steady(bench, plan, c->inputs, c->outputs, runs, result));
+    if (!result->timed) {
         row->status = PCTI_ROW_TIMEOUT;
         row->reason = "the time was used up before the first timed run";
         return PCT_OK;
     }
-    measure_fill_row(&result, row);
-    row->items_per_s = 1e3 / result.wall.median;
+    measure_fill_row(result, row);
+    row->items_per_s = 1e3 / result->wall.median;
     if (step >= 0) {
         pct_step_info info;
         PCTI_RETURN_IF_FAILED(pct_plan_step(plan, step, &info));
@@ -202,14 +201,15 @@ static pct_status time_case(clbench *bench, bench_target *target, opcase *c, pct
             add_roofline(target, &info, row);
         }
     }
-    return check_outputs(c, plan, step, false, row, what, what_bytes);
+    return check_outputs(c, plan, step, false, result, row);
 }
 
 pct_status opcase_measure(clbench *bench, bench_target *target, opcase *c, const char *impl, const measure_runs *runs,
                           pcti_row *row)
 {
     pct_plan *plan = NULL;
-    char what[192], taken[128] = "view";
+    measured result; /* the row borrows from it */
+    char taken[128] = "view";
     double plan_ms, first_ms;
     int step;
     bench_show(bench, target, c->line);
@@ -224,13 +224,13 @@ pct_status opcase_measure(clbench *bench, bench_target *target, opcase *c, const
     opcase_poison(c);
     PCTI_TRY(measure_first(plan, c->inputs, c->outputs, &first_ms));
     row->first_ms = plan_ms + first_ms;
-    PCTI_TRY(check_outputs(c, plan, step, bench->settings.verify, row, what, sizeof what));
+    PCTI_TRY(check_outputs(c, plan, step, bench->settings.verify, &result, row));
     if (bench->settings.verify)
         pcti_row_add_missing(row, "wall_ms", "--verify times nothing");
     else if (row->status == PCTI_ROW_OK) {
         measure_runs timed = *runs;
         timed.expected_ms = first_ms;
-        PCTI_TRY(time_case(bench, target, c, plan, step, &timed, row, what, sizeof what));
+        PCTI_TRY(time_case(bench, target, c, plan, step, &timed, &result, row));
     }
     status = bench_add(bench, row);
     pct_plan_destroy(plan);

@@ -66,7 +66,7 @@ static double largest_difference(const float *a, const float *b, int64_t count, 
 }
 
 /* Picture 0, in all its places, against the reference; with `all`, every picture. */
-static pct_status check_logits(infer_case *c, bool all, pcti_row *row, char *what, size_t what_bytes)
+static pct_status check_logits(infer_case *c, bool all, measured *result, pcti_row *row)
 {
     double worst = isfinite(row->max_error) ? row->max_error : 0, bound = 0;
     for (int64_t slot = 0; slot < c->batch; slot++) {
@@ -80,10 +80,10 @@ static pct_status check_logits(infer_case *c, bool all, pcti_row *row, char *wha
         bound = logit_bound * largest;
         if (error <= bound || row->status != PCTI_ROW_OK) continue;
         row->status = PCTI_ROW_WRONG;
-        snprintf(what, what_bytes,
+        snprintf(result->what, sizeof result->what,
                  "logits of picture %lld (place %lld of the batch) are off by %.3g, allowed are %.3g",
                  (long long)picture, (long long)slot, error, bound);
-        row->reason = what;
+        row->reason = result->what;
     }
     double largest;
     if (c->batch > 1 && row->status == PCTI_ROW_OK &&
@@ -142,28 +142,27 @@ static void add_rates(const infer_case *c, const pct_plan *plan, const measured 
     pcti_row_add_number(row, "unprofiled_ms", result->unprofiled_ms, false);
 }
 
-static pct_status time_plan(clbench *bench, infer_case *c, pct_plan *plan, double first_ms, pcti_row *row, char *what,
-                            size_t what_bytes)
+static pct_status time_plan(clbench *bench, infer_case *c, pct_plan *plan, double first_ms, measured *result,
+                            pcti_row *row)
 {
-    measured result;
     measure_runs runs = bench_runs(bench, 3, bench->settings.quick ? 0.2 : 1.0);
     const void *inputs[] = {c->pictures};
     void *outputs[] = {c->logits};
     runs.unprofiled = true;
     runs.expected_ms = first_ms;
-    PCTI_RETURN_IF_FAILED(measure_steady(bench, plan, inputs, outputs, &runs, &result));
-    if (!result.timed) {
+    PCTI_RETURN_IF_FAILED(measure_steady(bench, plan, inputs, outputs, &runs, result));
+    if (!result->timed) {
         row->status = PCTI_ROW_TIMEOUT;
         row->reason = "the time was used up before the first timed run";
         return PCT_OK;
     }
-    measure_fill_row(&result, row);
-    add_rates(c, plan, &result, row);
-    return check_logits(c, false, row, what, what_bytes);
+    measure_fill_row(result, row);
+    add_rates(c, plan, result, row);
+    return check_logits(c, false, result, row);
 }
 
 static pct_status run_plan(clbench *bench, bench_target *target, infer_case *c, pct_plan *plan, double plan_ms,
-                           pcti_row *row, char *what, size_t what_bytes)
+                           measured *result, pcti_row *row)
 {
     double first_ms;
     const void *inputs[] = {c->pictures};
@@ -175,12 +174,12 @@ static pct_status run_plan(clbench *bench, bench_target *target, infer_case *c, 
     bool host = !strcmp(target->info.backend, "cpu");
     row->peak_memory_bytes = host ? peak : (double)(plan->info.weight_bytes + plan->info.activation_bytes);
     uint64_t start = pcti_clock_ns();
-    PCTI_RETURN_IF_FAILED(check_logits(c, bench->settings.verify, row, what, what_bytes));
+    PCTI_RETURN_IF_FAILED(check_logits(c, bench->settings.verify, result, row));
     bench_extend(bench, start);
     if (bench->settings.verify)
         pcti_row_add_missing(row, "wall_ms", "--verify times nothing");
     else if (row->status == PCTI_ROW_OK)
-        PCTI_RETURN_IF_FAILED(time_plan(bench, c, plan, first_ms, row, what, what_bytes));
+        PCTI_RETURN_IF_FAILED(time_plan(bench, c, plan, first_ms, result, row));
     return PCT_OK;
 }
 
@@ -188,7 +187,7 @@ static pct_status run_plan(clbench *bench, bench_target *target, infer_case *c, 
 static pct_status run_batch(clbench *bench, bench_target *target, infer_case *c, pct_plan **plan)
 {
     pcti_row row;
-    char what[192];
+    measured result;
     pcti_text impls = {0};
     pct_plan *made = NULL;
     bench_row(target, SUITE_INFER, c->name, &row);
@@ -208,7 +207,7 @@ static pct_status run_batch(clbench *bench, bench_target *target, infer_case *c,
         describe_impls(made, &impls);
         row.impl = impls.data;
         add_plan_figures(made, &row);
-        status = run_plan(bench, target, c, made, plan_ms, &row, what, sizeof what);
+        status = run_plan(bench, target, c, made, plan_ms, &result, &row);
     }
     status = status == PCT_OK ? bench_add(bench, &row) : bench_add_failure(bench, &row, status);
     free_buffers(c);
