@@ -37,8 +37,9 @@ static double without_transfers(const pcti_row *row)
 
 static void add_ms(pcti_text *text, double ms)
 {
-    pcti_text_add_double(text, ms, 3);
-    pcti_text_add(text, " ms");
+    bool long_time = ms >= 1000;
+    pcti_text_add_double(text, long_time ? ms / 1000 : ms, 3);
+    pcti_text_add(text, long_time ? " s" : " ms");
 }
 
 static void name_device(pcti_text *text, const pcti_row *row)
