@@ -15,9 +15,11 @@ intel_runtime()
     if [ ! -f "$1/complete" ]; then
         rm -rf "$1"
         mkdir -p "$1/icd"
-        python3 -m venv "$1/venv" > "$1/log" 2>&1 &&
-            "$1/venv/bin/python" -m pip install -q --disable-pip-version-check --retries 2 --timeout 30 intel-opencl-rt intel-cmplr-lib-rt > "$1/log" 2>&1 ||
-            { tail -n 3 "$1/log"; return 1; }
+        if ! { python3 -m venv "$1/venv" && "$1/venv/bin/python" -m pip install -q --disable-pip-version-check --retries 2 \
+            --timeout 30 intel-opencl-rt intel-cmplr-lib-rt; } > "$1/log" 2>&1; then
+            tail -n 3 "$1/log"
+            return 1
+        fi
         # The package's own ICD file names a folder that exists on no machine.
         realpath "$1/venv/lib/libintelocl.so" > "$1/icd/intel.icd"
     fi
@@ -76,4 +78,7 @@ step "Tests"
 PCT_DEMO_DIR=$demo
 export PCT_DEMO_DIR
 cd "$build"
-exec ctest --output-on-failure --timeout 900 "$@"
+# Most tests wait for one core's double-precision loops; those that look at clocks run alone.
+jobs=$(nproc)
+[ "$jobs" -le 4 ] || jobs=4
+exec ctest --parallel "$jobs" --output-on-failure --timeout 900 "$@"
