@@ -80,8 +80,8 @@ typedef struct pct_plan_options {
 typedef struct pct_plan_info {
     int32_t nodes, steps;
     int64_t weight_bytes;     /* parameters as packed on the device */
-    int64_t activation_bytes; /* arena without workspace */
-    int64_t workspace_bytes;
+    int64_t activation_bytes; /* the arena, which activations and workspace share */
+    int64_t workspace_bytes;  /* the largest step's, part of it */
     double flops;             /* of one run */
     double plan_ms, pack_ms;  /* time it took to make; pack_ms is part of plan_ms */
 } pct_plan_info;
@@ -90,8 +90,8 @@ PCT_API pct_status pct_plan_create(pct_device *device, const pct_graph *graph, c
 PCT_API void pct_plan_destroy(pct_plan *plan);
 PCT_API void pct_plan_get_info(const pct_plan *plan, pct_plan_info *info);
 
-/* Times of one run in ms; kernel, upload and download are unions of intervals on the device's clock (0 and reason in
- * `invalid` where the driver's stamps were unusable). host = wall - (device busy). */
+/* Times of one run in ms; kernel, upload and download are unions of intervals on the device's clock, NaN where every stamp of
+ * the kind was unusable. host = wall - (device busy). */
 typedef struct pct_run_times {
     double wall_ms, kernel_ms, upload_ms, download_ms, overlap_ms, host_ms;
     int32_t invalid; /* stamps that were zero or out of order and were left out */

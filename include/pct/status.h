@@ -42,7 +42,7 @@ PCT_API const char *pct_version(void);
 PCT_API const char *pct_commit(void);
 
 /* The library never prints. What it wants noticed without failing (a cache that cannot be written, a refused
- * implementation) goes to this callback; NULL, the default, drops it. Process-wide; may be called from any thread. */
+ * implementation) goes to this callback; NULL, the default, drops it. Process-wide: set it before the first call of another function. It may be called from any thread. */
 typedef enum pct_log_level { PCT_LOG_WARNING, PCT_LOG_INFO, PCT_LOG_DEBUG } pct_log_level;
 typedef void (*pct_log_fn)(void *cookie, pct_log_level level, const char *message);
 PCT_API void pct_log_set(pct_log_fn fn, void *cookie);

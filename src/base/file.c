@@ -72,6 +72,18 @@ void pcti_file_drop(const pcti_file *file, size_t offset, size_t bytes)
         madvise((void *)(uintptr_t)(file->data + first), end - first, MADV_DONTNEED);
 }
 
+/* The process's umask, read without changing it under other threads; 022 where the system does not say. */
+static mode_t file_mask(void)
+{
+    char line[128];
+    unsigned mask = 022;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "Umask: %o", &mask) == 1) break;
+    if (file) fclose(file);
+    return (mode_t)mask;
+}
+
 pct_status pcti_writer_begin(const char *path, pcti_writer **out)
 {
     *out = NULL;
@@ -94,9 +106,7 @@ pct_status pcti_writer_begin(const char *path, pcti_writer **out)
         pcti_writer_abort(writer);
         return status;
     }
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(writer->descriptor, 0666 & ~mask); /* mkostemp gives 0600 whatever the user's mask says */
+    fchmod(writer->descriptor, 0666 & ~file_mask()); /* mkostemp gives 0600 whatever the user's mask says */
     *out = writer;
     return PCT_OK;
 }

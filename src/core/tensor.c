@@ -79,7 +79,7 @@ pct_status pcti_shape_elems(const pct_shape *shape, int64_t *elems)
         if (pcti_dim_is_symbol(shape->dims[d]))
             return pcti_fail(PCT_ERROR_SHAPE, "%s: dimension %d has no value yet",
                              pcti_shape_print(shape, text, sizeof text), d);
-        if (shape->dims[d] < 0 || !pcti_mul_int64(product, shape->dims[d], &product))
+        if (shape->dims[d] < 0 || !pcti_mul_int64(product, shape->dims[d], &product) || product > PCTI_MAX_ELEMS)
             return pcti_fail(PCT_ERROR_SHAPE, "%s: negative or too large",
                              pcti_shape_print(shape, text, sizeof text));
     }

@@ -44,7 +44,9 @@ int64_t pcti_tensor_extent_elems(const pcti_tensor *tensor);
 /* Row-major (or blocked) with nothing between pictures; rank 0 and 1 always are. */
 bool pcti_tensor_is_dense(const pcti_tensor *tensor);
 
-/* Product of the bound dimensions; PCT_ERROR_SHAPE for a symbol, a negative dimension or an overflow of int64. */
+/* More elements than any memory holds, and few enough that bytes and padding channels still fit an int64. */
+#define PCTI_MAX_ELEMS ((int64_t)1 << 56)
+/* Product of the bound dimensions; PCT_ERROR_SHAPE for a symbol, a negative dimension or more than PCTI_MAX_ELEMS. */
 pct_status pcti_shape_elems(const pct_shape *shape, int64_t *elems);
 bool pcti_shape_equal(const pct_shape *a, const pct_shape *b);
 static inline bool pcti_dim_is_symbol(int64_t dim) { return dim <= -2; }

@@ -56,7 +56,6 @@ void pcti_node_call(const pct_graph *graph, const pcti_node *node, pcti_operand 
 
 /* ---- passes: each leaves the graph valid ---- */
 
-/* Can the device run this call with the implementation that it would choose without the last fusion? */
 typedef struct pcti_planner pcti_planner;
 
 pct_status pcti_pass_identity(pct_graph *graph);          /* dropout and other nodes that hand operand 0 on */

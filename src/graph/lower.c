@@ -62,18 +62,25 @@ static bool choice_matches(const char *choice, size_t length, const pcti_impl *i
     return false;
 }
 
+/* Does "op=name,..." say anything about this op? Then what the user wants counts, not what tuning found. */
+static bool forces(const char *force, const char *op)
+{
+    size_t op_length = strlen(op);
+    for (const char *item = force; item && *item; item += strcspn(item, ","), item += *item == ',')
+        if (!strncmp(item, op, op_length) && item[op_length] == '=') return true;
+    return false;
+}
+
 /* Is the row among the implementations that "op=name,op=name:variant,..." forces? True where nothing is forced for its op. */
 static bool allowed_by_force(const char *force, const char *op, const pcti_impl *impl, int *variant)
 {
     size_t op_length = strlen(op);
-    bool mentioned = false;
     *variant = 0;
     for (const char *item = force; item && *item; item += strcspn(item, ","), item += *item == ',') {
         if (strncmp(item, op, op_length) || item[op_length] != '=') continue;
-        mentioned = true;
         if (choice_matches(item + op_length + 1, strcspn(item + op_length + 1, ","), impl, variant)) return true;
     }
-    return !mentioned;
+    return !forces(force, op);
 }
 
 static bool row_takes(pcti_planner *planner, const pcti_impl *impl, const pcti_call *call, pcti_why *why)
@@ -112,7 +119,7 @@ static int choose(pcti_planner *planner, const char *node, pcti_call *call, pcti
                   pcti_text *log, pcti_why *why)
 {
     int row = -1;
-    if (planner->device->tuning && log) {
+    if (planner->device->tuning && log && !forces(planner->options->force, call->op->name)) {
         pcti_text key = {0};
         pcti_call_key(call, &key);
         const char *choice = key.data ? pcti_tuning_find(planner->device, key.data) : NULL;

@@ -38,6 +38,18 @@ static pct_status store_constant(pct_graph *graph, const char *name, const pct_s
 
 /* ---- nodes whose operands are all constants ---- */
 
+/* Of result d: from op, parameters and operands. */
+static uint64_t node_id(const pct_graph *graph, const pcti_node *node, int d)
+{
+    uint64_t hash = derived_id(node->op->name, NULL, 0, d);
+    hash = pcti_fnv1a(hash, node->params, node->op->params_bytes);
+    for (int i = 0; i < node->n_src; i++) {
+        uint64_t id = node->src[i] == PCT_NONE ? 0 : graph->values[node->src[i]].constant->id;
+        hash = pcti_fnv1a(hash, &id, sizeof id);
+    }
+    return hash | 1ull << 63;
+}
+
 static pct_status evaluate(pct_graph *graph, const pcti_node *node)
 {
     pct_status status = PCT_OK;
@@ -66,7 +78,7 @@ static pct_status evaluate(pct_graph *graph, const pcti_node *node)
     for (int d = 0; d < node->n_dst; d++) {
         pct_value folded;
         pct_shape shape = graph->values[node->dst[d]].shape;
-        PCTI_TRY(store_constant(graph, graph->values[node->dst[d]].name, &shape, pcti_constant_new_id(), out[d], &folded));
+        PCTI_TRY(store_constant(graph, graph->values[node->dst[d]].name, &shape, node_id(graph, node, d), out[d], &folded));
         pcti_graph_replace(graph, node->dst[d], folded);
     }
 fail:

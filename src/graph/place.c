@@ -76,8 +76,7 @@ static void find_lifetimes(pcti_planner *planner)
         planner->storage_first[s] = end;
         planner->storage_last[s] = -1;
     }
-    for (size_t d = 0; d <= planner->n_drafts; d++) {
-        if (d == planner->n_drafts) break;
+    for (size_t d = 0; d < planner->n_drafts; d++) {
         const pcti_draft *draft = &planner->drafts[d];
         for (int i = 0; i < draft->n_src + draft->n_dst; i++) {
             int v = i < draft->n_src ? draft->src[i] : draft->dst[i - draft->n_src];
@@ -91,7 +90,10 @@ static void find_lifetimes(pcti_planner *planner)
         int s = planner->values[v].storage, g = planner->values[v].graph_value;
         if (s < 0) continue;
         /* Inputs are uploaded before the first step, outputs downloaded after the last. */
-        if (g >= 0 && planner->graph->values[g].kind == PCTI_VALUE_INPUT) planner->storage_first[s] = 0;
+        if (g >= 0 && planner->graph->values[g].kind == PCTI_VALUE_INPUT) {
+            planner->storage_first[s] = 0;
+            planner->storage_last[s] = (int)pcti_max(planner->storage_last[s], 0); /* one that nobody reads is written, too */
+        }
         if (is_output(planner, (int)v) || planner->options->keep_values) planner->storage_last[s] = end;
         if (planner->options->keep_values) planner->storage_first[s] = 0;
     }

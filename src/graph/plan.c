@@ -1,6 +1,6 @@
 #include "graph/plan.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,6 +13,7 @@ static pct_status run_passes(pcti_planner *planner)
     pct_graph *graph = planner->graph;
     if (!planner->options->no_fusion) {
         PCTI_RETURN_IF_FAILED(pcti_pass_identity(graph));
+        PCTI_RETURN_IF_FAILED(pcti_pass_dead_nodes(graph)); /* an unused result must not keep its operands from fusing */
         PCTI_RETURN_IF_FAILED(pcti_pass_fold_constants(graph));
         PCTI_RETURN_IF_FAILED(pcti_pass_fold_batch_norm(graph));
         PCTI_RETURN_IF_FAILED(pcti_pass_fuse(graph, planner));
@@ -132,14 +133,17 @@ static pct_status too_large(const pct_plan *plan, const pcti_planner *planner, p
     }
     if (status != PCT_ERROR_MEMORY || !allowed || largest <= allowed) return status;
     int64_t fits = allowed / pcti_max(1, largest / batch);
-    return pcti_fail(PCT_ERROR_MEMORY, "%s%s needs %lld bytes in one piece, %s allows %lld; the largest batch that fits is %lld", name,
-                     what, (long long)largest, plan->device->info.device, (long long)allowed, (long long)fits);
+    char advice[64] = "not even a batch of 1 fits";
+    if (fits > 0) snprintf(advice, sizeof advice, "the largest batch that fits is %lld", (long long)fits);
+    return pcti_fail(PCT_ERROR_MEMORY, "%s%s needs %lld bytes in one piece, %s allows %lld; %s", name, what, (long long)largest,
+                     plan->device->info.device, (long long)allowed, advice);
 }
 
 static pct_status allocate_chunks(pct_plan *plan, const pcti_planner *planner, pcti_block *blocks, int n_blocks)
 {
     int64_t *chunk_bytes = NULL, total = plan->info.weight_bytes, memory = plan->device->info.memory_bytes;
     int64_t limit = plan->device->info.max_alloc_bytes > 0 ? plan->device->info.max_alloc_bytes : INT64_MAX / 2;
+    if (plan->device->backend->max_chunk_bytes) limit = pcti_min(limit, plan->device->backend->max_chunk_bytes);
     pct_status status = pcti_memplan(blocks, n_blocks, limit, &chunk_bytes, &plan->n_chunks);
     if (status != PCT_OK) {
         plan->n_chunks = 0;
@@ -177,9 +181,12 @@ static pct_status make_readables(pct_plan *plan, const pcti_planner *planner, co
         const pcti_plan_value *value = &planner->values[v];
         bool output = false;
         if (value->storage < 0 || value->graph_value < 0 || value->tensor.dtype != PCT_F32) continue;
-        for (size_t o = 0; o < planner->graph->n_outputs; o++)
+        bool copied = false; /* an output that left its own layout is read once, as it is downloaded */
+        for (size_t o = 0; o < planner->graph->n_outputs; o++) {
             output = output || planner->output_values[o] == (int)v;
-        if (!output && !planner->options->keep_values) continue;
+            copied = copied || planner->values[planner->output_values[o]].graph_value == value->graph_value;
+        }
+        if (!output && (copied || !planner->options->keep_values)) continue;
         pcti_readable *readable = &plan->readables[plan->n_readables];
         if (!(readable->name = pcti_strdup(value->name))) return PCT_ERROR_MEMORY;
         plan->n_readables++;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/compare.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "graph/plan.h"
@@ -115,9 +116,8 @@ static bool agrees(const float *want, const float *got, int64_t elems, double bo
 {
     double largest = 0, worst = 0;
     for (int64_t i = 0; i < elems; i++) {
-        double difference = fabs((double)want[i] - (double)got[i]);
-        largest = fmax(largest, fabs((double)want[i]));
-        if (!(difference <= worst)) worst = difference;
+        if (isfinite(want[i])) largest = fmax(largest, fabs((double)want[i]));
+        worst = fmax(worst, pcti_difference((double)want[i], (double)got[i]));
     }
     return worst <= bound * fmax(largest, 1e-30);
 }
@@ -137,7 +137,7 @@ static pct_status try_candidate(pct_device *device, const layer *l, const char *
     pct_plan_options options = *given;
     snprintf(force, sizeof force, "%s=%s", op, c->choice);
     options.no_fusion = true; /* the layer is fused already */
-    options.keep_values = false;
+    options.keep_values = true; /* nothing in place: the same inputs in every run */
     options.force = force;
     PCTI_RETURN_IF_FAILED(pct_plan_create(device, l->graph, &options, &plan));
     void *outputs[2] = {c->output, NULL};

@@ -175,6 +175,7 @@ typedef struct pcti_backend {
     /* After every prepare and bind, before the first run; and once after it. NULL: nothing to do. */
     pct_status (*after_first_run)(pct_device *device);
     pct_status (*run)(pct_device *device, const pcti_run *run);
+    int64_t max_chunk_bytes; /* no larger arena chunk, whatever the device allows; 0: no limit */
     bool stores_double; /* ref: elements of every type lie in memory as doubles */
 } pcti_backend;
 

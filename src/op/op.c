@@ -87,6 +87,16 @@ pct_status pcti_broadcast(const pct_shape *a, const pct_shape *b, pct_shape *out
 
 static const char *src_name(const pcti_op *op, int i) { return op->src_names[op->max_src == PCTI_VARIADIC ? 0 : i]; }
 
+/* Symbols count as 1 here: they are checked again when a plan binds them. */
+static pct_status check_size(const pct_shape *shape)
+{
+    int64_t elems;
+    pct_shape bound = *shape;
+    for (int d = 0; d < bound.rank; d++)
+        if (pcti_dim_is_symbol(bound.dims[d])) bound.dims[d] = 1;
+    return pcti_shape_elems(&bound, &elems);
+}
+
 pct_status pcti_op_infer(const pcti_op *op, const void *params, const pct_shape *src, int n_src, pct_shape *dst)
 {
     if (n_src < op->min_src || n_src > op->max_src)
@@ -96,6 +106,7 @@ pct_status pcti_op_infer(const pcti_op *op, const void *params, const pct_shape 
         if (src[i].rank == PCTI_ABSENT && (i < op->min_src || op->max_src == PCTI_VARIADIC))
             return pcti_fail(PCT_ERROR_SHAPE, "%s: operand %s is missing", op->name, src_name(op, i));
     pct_status status = op->infer(params, src, n_src, dst);
+    for (int i = 0; i < op->n_dst && status == PCT_OK; i++) status = check_size(&dst[i]);
     return status == PCT_OK ? status : pcti_fail_in(status, "%s", op->name);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "pct/graph.h"
 #include "pct/model.h"
@@ -50,8 +51,7 @@ static double difference(pct_device *device, const network *n, const float *want
     double largest = 0, worst = 0;
     float *got = logits_of(device, n, low_memory);
     for (int64_t i = 0; i < (int64_t)n->batch * CLASSES; i++) {
-        double d = fabs((double)got[i] - (double)want[i]);
-        if (!(d <= worst)) worst = d;
+        worst = fmax(worst, pcti_difference((double)got[i], (double)want[i]));
         largest = fmax(largest, fabs((double)want[i]));
     }
     pcti_free(got);

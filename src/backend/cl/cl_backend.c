@@ -479,4 +479,5 @@ const pcti_backend pcti_backend_cl = {
     .buffer_unmap = cl_buffer_unmap,
     .after_first_run = cl_after_first_run,
     .run = cl_run,
+    .max_chunk_bytes = (int64_t)INT32_MAX * 4, /* CLBlast's kernels take element offsets as int */
 };

@@ -19,6 +19,10 @@ bool pcti_im2col_accept(const pcti_call *call, const pct_device *device, pcti_wh
 {
     for (int i = 0; i < call->n_src; i++)
         if (pcti_call_src(call, i) && call->src[i].tensor.dtype != PCT_F32) return pcti_refuse(why, "type of operand %d", i);
+    for (int d = 0; d < 4; d++)
+        if (call->src[0].tensor.dims[d] > INT32_MAX / 4 || call->dst[0].tensor.dims[d] > INT32_MAX / 4)
+            return pcti_refuse(why, "dimension %d does not fit", d);
+    if (call->dst[0].tensor.dims[2] * call->dst[0].tensor.dims[3] > INT32_MAX) return pcti_refuse(why, "a plane of more than 2^31 pixels");
     pcti_simd_window w = pcti_conv_window(call);
     int64_t depth = call->src[1].tensor.dims[1] * w.kernel_h * w.kernel_w;
     if (depth < 1) return pcti_refuse(why, "no channels");

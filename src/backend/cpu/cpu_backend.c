@@ -61,6 +61,8 @@ void pcti_clip_range(const pcti_activation *act, float *lo, float *hi)
 static void run_region(pcti_cpu_device *device, const pcti_run *run, int first, int end)
 {
     struct pcti_barrier barrier = {0};
+    /* Inside the region each thread calls sgemm for itself. OpenBLAS's OpenMP build knows that it is in one; others are told. */
+    if (openblas_get_parallel() != OPENBLAS_OPENMP) openblas_set_num_threads(1);
 #pragma omp parallel num_threads(device->threads)
     {
         pcti_team team = {omp_get_thread_num(), omp_get_num_threads(), device->simd, &barrier};

@@ -203,6 +203,8 @@ static bool accept_matmul_sgemm(const pcti_call *call, const pct_device *device,
 {
     matmul_shape s = shape_of(call);
     if (!s.depth) return pcti_refuse(why, "nothing to sum");
+    if (pitch(&call->src[0].tensor) > INT32_MAX || pitch(&call->src[1].tensor) > INT32_MAX || pitch(&call->dst[0].tensor) > INT32_MAX)
+        return pcti_refuse(why, "distance between rows");
     if (s.rows > INT32_MAX || s.depth > INT32_MAX || s.columns > INT32_MAX) return pcti_refuse(why, "dimensions");
     return accept_floats(call, device, why);
 }

@@ -84,5 +84,7 @@ const pcti_impl pcti_cpu_impls_unary[] = {
      .run_share = run_clip},
     {.name = "scalar", .layout = PCTI_LAYOUT_SAME, .accuracy = PCTI_ACCURACY_FUNCTION, .in_place = true, .accept = accept_unary,
      .run_share = run_scalar},
+    {.name = "scalar_plain", .layout = PCTI_LAYOUT_PLAIN, .accuracy = PCTI_ACCURACY_FUNCTION, .in_place = true, .accept = accept_unary,
+     .run_share = run_scalar},
     {0},
 };
