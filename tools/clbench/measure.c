@@ -75,7 +75,8 @@ static bool enough(const clbench *bench, const measure_runs *runs, size_t count,
 {
     if (bench_stopped()) return true;
     if ((int64_t)count >= runs->max_runs) return true;
-    if (bench_late(bench) && (runs->expected_ms > LATE_MS || count >= LATE_RUNS)) return true;
+    /* A run more is worth its time, since the first one, with whatever had to be compiled, has been paid for. */
+    if (bench_late(bench) && count && (runs->expected_ms > LATE_MS || count >= LATE_RUNS)) return true;
     return (int64_t)count >= runs->min_runs && (double)(pcti_clock_ns() - start_ns) * 1e-9 >= runs->min_time_s;
 }
 
