@@ -21,22 +21,23 @@ configure "$build"
 compile "$build" clbench clpredict pct
 
 step "Demo weights and pictures"
-weights=$demo/efficientnet-lite0-57934424.pth
-picture=$demo/chelsea.png
-if "$root/tools/fetch_demo.sh" "$demo"; then
-    note "in ${demo#"$root/"}"
+cd "$root" # short names in what follows
+weights=data/demo/efficientnet-lite0-57934424.pth
+picture=data/demo/chelsea.png
+if tools/fetch_demo.sh; then
+    note "in data/demo"
 else
     note "Going on without them: the networks run with synthetic weights, so what they say of the picture means nothing."
     weights=synthetic
-    picture=$root/tests/data/files/ramp.jpg
+    picture=tests/data/files/ramp.jpg
 fi
 
 step "clbench --quick"
-"$build/tools/clbench" --quick
+build/tools/clbench --quick
 
-predict() { "$build/tools/clpredict" "$@" --model efficientnet_lite0 --weights "$weights" "$picture"; }
+predict() { build/tools/clpredict "$@" --model efficientnet_lite0 --weights "$weights" "$picture"; }
 # The device that clbench has just taken: the first GPU, else the first there is.
-device=$("$build/tools/clbench" --list --format json | python3 -c '
+device=$(build/tools/clbench --list --format json | python3 -c '
 import json, sys
 devices = json.load(sys.stdin)["devices"]
 first = next((d for d in devices if d["type"] == "gpu"), devices[0] if devices else None)

@@ -3,7 +3,6 @@
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build
-demo=$root/data/demo
 
 step() { printf '\n== %s\n' "$*"; }
 note() { printf '%s\n' "$*"; }

@@ -68,15 +68,13 @@ if [ -f "$aarch64/build.ninja" ]; then
 fi
 
 step "Demo weights and pictures"
-if "$root/tools/fetch_demo.sh" "$demo"; then
-    note "in ${demo#"$root/"}"
+if "$root/tools/fetch_demo.sh"; then
+    note "in data/demo"
 else
     note "Tests with trained weights skip."
 fi
 
 step "Tests"
-PCT_DEMO_DIR=$demo
-export PCT_DEMO_DIR
 cd "$build"
 # Most tests wait for one core's double-precision loops; those that look at clocks run alone.
 jobs=$(nproc)
