@@ -158,7 +158,7 @@ static void test_fixed_local(void **state) {
     assert_int_equal(local[0], 4);
     assert_int_equal(local[1], 2);
     device->info.max_work_item[0] = 2;
-    assert_int_equal(pcti_cl_local_size(device, kernel, 2, wanted, local), PCT_ERROR_UNSUPPORTED);
+    assert_int_equal(pcti_cl_local_size(device, kernel, 2, wanted, local), PCT_ERROR_DEVICE);
     pcti_cl_kernel_release(kernel);
     pcti_cl_device_close(device);
 }

@@ -150,7 +150,7 @@ void pcti_cl_arg_int(pcti_cl_args *args, int64_t value)
 {
     cl_int narrow = (cl_int)value;
     if (args->status == PCT_OK && narrow != value)
-        args->status = pcti_fail(PCT_ERROR_UNSUPPORTED, "argument %u is %lld, more than 32 bits",
+        args->status = pcti_fail(PCT_ERROR_DEVICE, "argument %u is %lld, more than 32 bits",
                                  (unsigned)args->next, (long long)value);
     set(args, sizeof narrow, &narrow);
 }

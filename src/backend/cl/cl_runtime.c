@@ -155,7 +155,7 @@ pct_status pcti_cl_local_size(const pcti_cl_device *device, cl_kernel kernel, in
     for (int d = 0; fixed[0] && d < n_dims; d++)
         if (local[d] != fixed[d])
             return pcti_fail(
-                PCT_ERROR_UNSUPPORTED,
+                PCT_ERROR_DEVICE,
                 "%s: the kernel wants work-groups of %zu x %zu x %zu, the device allows %zu items",
                 info->name, fixed[0], fixed[1], fixed[2], limit);
 fail:

@@ -45,7 +45,7 @@ void pcti_cl_buffer_release(cl_mem buffer); /* NULL allowed */
 
 /* The local size for a launch: per dimension at most `wanted` (0 counts as 1), within the limits of device
  * and kernel; where the product is too large the largest dimension is halved first. A kernel compiled for a
- * fixed size gets that size, or PCT_ERROR_UNSUPPORTED if the device cannot run it. `wanted` and `local` have
+ * fixed size gets that size, or PCT_ERROR_DEVICE if the device cannot run it. `wanted` and `local` have
  * `n_dims` (1..3) entries. */
 pct_status pcti_cl_local_size(const pcti_cl_device *device, cl_kernel kernel, int n_dims,
                               const size_t *wanted, size_t *local);
