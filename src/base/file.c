@@ -93,8 +93,10 @@ pct_status pcti_writer_begin(const char *path, pcti_writer **out)
     pcti_writer *writer = pcti_calloc(1, sizeof *writer);
     if (!writer) return PCT_ERROR_MEMORY;
     writer->descriptor = -1;
-    writer->path = pcti_strdup(path);
-    writer->temporary = pcti_format("%s.tmp-XXXXXX", path);
+    char *target = realpath(path, NULL); /* a link stays one: what it points to is replaced */
+    writer->path = pcti_strdup(target ? target : path);
+    free(target);
+    if (writer->path) writer->temporary = pcti_format("%s.tmp-XXXXXX", writer->path);
     if (!writer->path || !writer->temporary) {
         pcti_writer_abort(writer);
         return PCT_ERROR_MEMORY;

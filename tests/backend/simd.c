@@ -192,9 +192,12 @@ static void test_select(void **state) {
     assert_null(simd);
     assert_non_null(strstr(pct_error_message(), "avx9"));
     assert_non_null(strstr(pct_error_message(), "generic"));
-    assert_int_equal(setenv("PCT_ISA", "", 1), 0);
+    assert_int_equal(setenv("PCT_ISA", "avx9", 1), 0);
     assert_int_equal(pcti_simd_select(NULL, &simd), PCT_ERROR_ARGUMENT);
     assert_non_null(strstr(pct_error_message(), "PCT_ISA"));
+    assert_int_equal(setenv("PCT_ISA", "", 1), 0); /* as if it were not set */
+    assert_int_equal(pcti_simd_select(NULL, &simd), PCT_OK);
+    assert_ptr_equal(simd, pcti_simd_at(0));
     for (int i = 0; pcti_simd_at(i); i++) {
         assert_int_equal(setenv("PCT_ISA", pcti_simd_at(i)->name, 1), 0);
         assert_int_equal(pcti_simd_select(NULL, &simd), PCT_OK);

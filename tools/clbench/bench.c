@@ -29,16 +29,20 @@ pct_status bench_open_device(const char *backend, const char *platform, const ch
 }
 
 /* The CPU path, or its problem as a target. */
-static void add_cpu(clbench *bench)
+/* A wrong PCT_ISA or number of threads is the user's to mend; any other failure is a row. */
+static pct_status add_cpu(clbench *bench)
 {
     bench_target *target = &bench->targets[bench->n_targets++];
-    if (bench_open_device("cpu", NULL, NULL, bench->options.threads, &target->device) == PCT_OK) {
+    pct_status status = bench_open_device("cpu", NULL, NULL, bench->options.threads, &target->device);
+    if (status == PCT_OK) {
         target->info = *pct_device_get_info(target->device);
-        return;
+        return PCT_OK;
     }
+    if (status == PCT_ERROR_ARGUMENT) return status;
     snprintf(target->problem, sizeof target->problem, "%s", pct_error_message());
     snprintf(target->info.backend, sizeof target->info.backend, "cpu");
     target->info.platform_index = target->info.device_index = -1;
+    return PCT_OK;
 }
 
 static void add_listed(clbench *bench, const pct_device_info *info)
@@ -82,8 +86,7 @@ pct_status bench_open_targets(clbench *bench)
     } else if (!options->cpu || bench->settings.all) {
         PCTI_RETURN_IF_FAILED(add_from_list(bench));
     }
-    if (!chosen || options->cpu) add_cpu(bench);
-    return PCT_OK;
+    return !chosen || options->cpu ? add_cpu(bench) : PCT_OK;
 }
 
 void bench_close(clbench *bench)

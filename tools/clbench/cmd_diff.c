@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "bench.h"
@@ -135,9 +136,8 @@ static void compare_values(const float *got, const float *want, int64_t elems, d
     for (int64_t i = 0; i < elems; i++) {
         double a = (double)got[i], b = (double)want[i];
         if (isfinite(b)) d->largest = fmax(d->largest, fabs(b));
-        bool alike = a == b || (isnan(a) && isnan(b));
-        double error = alike ? 0 : fabs(a - b);
-        if (isnan(error)) {
+        double error = pcti_difference(a, b);
+        if (isnan(a) || isnan(b)) { /* on both sides, too: the weights or the network are broken then */
             d->nan = true;
             error = INFINITY;
         }

@@ -11,7 +11,6 @@
 #include "bench.h"
 #include "common/tool.h"
 #include "logits.h"
-#include "op/backend.h"
 #include "pct/model.h"
 
 enum {
@@ -77,6 +76,7 @@ static pct_status take_suites(bench_settings *settings, const char *argument)
 {
     char name[32];
     settings->suites_given = true;
+    if (!*argument) return pcti_fail(PCT_ERROR_ARGUMENT, "no name");
     for (const char *item = argument; *item; item += *item == ',') {
         int index;
         size_t length = strcspn(item, ",");
@@ -296,29 +296,16 @@ static int measure(clbench *bench)
     return failed ? failed : code;
 }
 
-/* ---- --impl names something ---- */
-
-static bool has_impl(const pcti_op *op, const char *name, size_t length)
+/* A file that is no weights of the model is the command line's fault, not each device's. */
+static pct_status check_weights(const bench_settings *settings)
 {
-    for (int b = 0; b < pcti_backend_count; b++)
-        for (const pcti_impl *impl = pcti_backends[b]->impls(op); impl->name; impl++)
-            if (strlen(impl->name) == length && !strncmp(impl->name, name, length)) return true;
-    return false;
-}
-
-static pct_status check_force(const char *force)
-{
-    for (const char *item = force; item && *item; item += strcspn(item, ","), item += *item == ',') {
-        char op_name[64];
-        size_t op_length = strcspn(item, "="), length = strcspn(item + op_length + 1, ",:"); /* without a variant */
-        snprintf(op_name, sizeof op_name, "%.*s", (int)op_length, item);
-        const pcti_op *op = pcti_op_find(op_name);
-        if (!op) return pcti_fail(PCT_ERROR_ARGUMENT, "--impl: no operator \"%s\"; clbench ops lists them", op_name);
-        if (!has_impl(op, item + op_length + 1, length))
-            return pcti_fail(PCT_ERROR_ARGUMENT, "--impl: %s has no implementation \"%.*s\"; clbench ops lists them",
-                             op_name, (int)length, item + op_length + 1);
-    }
-    return PCT_OK;
+    pct_model *model;
+    if (!settings->weights) return PCT_OK;
+    pct_model_options options = {.struct_bytes = sizeof options, .height = (int32_t)settings->size, .width = (int32_t)settings->size};
+    PCTI_RETURN_IF_FAILED(pct_model_create(settings->models[0], &options, &model));
+    pct_status status = pct_model_load(model, settings->weights);
+    pct_model_destroy(model);
+    return status;
 }
 
 static int run(int argc, char **argv)
@@ -338,10 +325,9 @@ static int run(int argc, char **argv)
                           argv[first]);
     else if (settings->weights && settings->n_models != 1)
         code = tool_usage(&command, "--weights: needs one --model");
-    else if (check_force(bench.options.force) != PCT_OK)
-        code = tool_usage(&command, "%s", pct_error_message());
     else
-        code = settings->list ? cmd_list(&bench) : measure(&bench);
+        code = tool_fail(check_weights(settings), TOOL_INPUT);
+    if (code == TOOL_OK) code = settings->list ? cmd_list(&bench) : measure(&bench);
     bench_close(&bench);
     logits_forget();
     pcti_free(settings->model_text);

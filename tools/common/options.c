@@ -2,10 +2,12 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "op/backend.h"
 #include "tool.h"
 
 enum { MAX_THREADS = 1024, HELP_COLUMN = 26 };
@@ -190,6 +192,31 @@ static int parse(const tool_command *command, int argc, char **argv, const struc
     return TOOL_CONTINUE;
 }
 
+/* ---- --impl names something ---- */
+
+static bool has_impl(const pcti_op *op, const char *name, size_t length)
+{
+    for (int b = 0; b < pcti_backend_count; b++)
+        for (const pcti_impl *impl = pcti_backends[b]->impls(op); impl->name; impl++)
+            if (strlen(impl->name) == length && !strncmp(impl->name, name, length)) return true;
+    return false;
+}
+
+static pct_status check_force(const char *force)
+{
+    for (const char *item = force; item && *item; item += strcspn(item, ","), item += *item == ',') {
+        char op_name[64];
+        size_t op_length = strcspn(item, "="), length = strcspn(item + op_length + 1, ",:"); /* without a variant */
+        snprintf(op_name, sizeof op_name, "%.*s", (int)op_length, item);
+        const pcti_op *op = pcti_op_find(op_name);
+        if (!op) return pcti_fail(PCT_ERROR_ARGUMENT, "--impl: no operator \"%s\"; `clbench ops` lists them", op_name);
+        if (!has_impl(op, item + op_length + 1, length))
+            return pcti_fail(PCT_ERROR_ARGUMENT, "--impl: %s has no implementation \"%.*s\"; `clbench ops` lists them",
+                             op_name, (int)length, item + op_length + 1);
+    }
+    return PCT_OK;
+}
+
 int tool_options_parse(const tool_command *command, int argc, char **argv, tool_options *options, void *cookie,
                        int *first_operand)
 {
@@ -199,6 +226,7 @@ int tool_options_parse(const tool_command *command, int argc, char **argv, tool_
     int code = parse(command, argc, argv, table, options, cookie);
     *first_operand = optind;
     pcti_free(table);
+    if (code == TOOL_CONTINUE && check_force(options->force) != PCT_OK) code = tool_usage(command, "%s", pct_error_message());
     if (code != TOOL_CONTINUE) tool_options_free(options);
     return code;
 }

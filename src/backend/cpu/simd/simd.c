@@ -26,7 +26,7 @@ pct_status pcti_simd_select(const char *name, const pcti_simd **simd)
     if (!name) {
         name = getenv("PCT_ISA");
         source = "PCT_ISA";
-        if (!name) {
+        if (!name || !*name) {
             *simd = pcti_simd_at(0);
             return PCT_OK;
         }
