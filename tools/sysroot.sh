@@ -8,7 +8,8 @@ set -eu
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 packages="libc6-dev libgomp1 ocl-icd-opencl-dev libclblast-dev libopenblas-openmp-dev libjpeg62-turbo-dev libpng-dev libcjson-dev"
-[ "$(cat "$folder/.complete" 2> /dev/null)" = "$packages" ] && exit 0
+complete="$packages; links inside"
+[ "$(cat "$folder/.complete" 2> /dev/null)" = "$complete" ] && exit 0
 
 rm -rf "$folder"
 mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
@@ -25,5 +26,10 @@ fetch update
 # shellcheck disable=SC2086 # a list of names
 fetch install -y --download-only --no-install-recommends $packages
 for package in "$folder"/apt/cache/archives/*.deb; do dpkg -x "$package" "$folder"; done
+# Links that begin at the root would leave the folder: libm.so is one, and without it the linker takes the static libm.a.
+find "$folder" -type l | while read -r link; do
+    target=$(readlink "$link")
+    case $target in /*) ln -sfn "$folder$target" "$link" ;; esac
+done
 rm -rf "$folder/apt"
-printf '%s' "$packages" > "$folder/.complete"
+printf '%s' "$complete" > "$folder/.complete"

@@ -7,27 +7,27 @@
 #include "graph/planner.h"
 
 
-/* A changed copy of a node that is not yet in the graph. */
+static void candidate_free(pcti_node *candidate)
+{
+    pcti_free(candidate->src);
+    pcti_free(candidate->fusion);
+}
+
+/* A copy of a node, to be changed, that is not yet in the graph. */
 static pct_status candidate_make(const pcti_node *node, pcti_node *candidate)
 {
+    pct_status status = PCT_OK;
     *candidate = *node;
     size_t n = (size_t)node->n_src;
     candidate->src = pcti_calloc(n + 1, sizeof *candidate->src);
     candidate->fusion = NULL;
     if (!candidate->src) return PCT_ERROR_MEMORY;
     memcpy(candidate->src, node->src, n * sizeof *candidate->src);
-    if (node->fusion) {
-        if (!(candidate->fusion = pcti_calloc(1, sizeof *candidate->fusion))) return PCT_ERROR_MEMORY;
-        *candidate->fusion = *node->fusion;
-        return PCT_OK;
-    }
-    return pcti_node_make_fusion(candidate);
-}
-
-static void candidate_free(pcti_node *candidate)
-{
-    pcti_free(candidate->src);
-    pcti_free(candidate->fusion);
+    if (!node->fusion) status = pcti_node_make_fusion(candidate);
+    else if ((candidate->fusion = pcti_calloc(1, sizeof *candidate->fusion))) *candidate->fusion = *node->fusion;
+    else status = PCT_ERROR_MEMORY;
+    if (status != PCT_OK) candidate_free(candidate);
+    return status;
 }
 
 /* Puts the candidate into slot `at` (where `node` was, or later) if the planner would not choose a worse implementation. */

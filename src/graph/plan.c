@@ -208,6 +208,8 @@ static pct_status make_ends(pct_plan *plan, const pcti_planner *planner, const p
     plan->output_names = pcti_calloc(n_out + 1, sizeof *plan->output_names);
     if (!plan->inputs || !plan->outputs || !plan->uploads || !plan->downloads || !plan->input_names || !plan->output_names)
         return PCT_ERROR_MEMORY;
+    plan->n_inputs = (int)n_in;
+    plan->n_outputs = (int)n_out;
     for (size_t i = 0; i < n_in + n_out; i++) {
         bool in = i < n_in;
         int v = in ? planner->value_of_graph[graph->inputs[i]] : planner->output_values[i - n_in];
@@ -217,8 +219,6 @@ static pct_status make_ends(pct_plan *plan, const pcti_planner *planner, const p
         give_place(plan, blocks, planner->values[v].storage, operand);
         if (!(*name = pcti_strdup(in ? graph->values[graph->inputs[i]].name : graph->outputs[i - n_in].name))) return PCT_ERROR_MEMORY;
     }
-    plan->n_inputs = (int)n_in;
-    plan->n_outputs = (int)n_out;
     return PCT_OK;
 }
 

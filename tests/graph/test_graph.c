@@ -262,7 +262,11 @@ static void many_profiled_runs_keep_memory(void **state)
             assert_true(times.wall_ms >= times.kernel_ms * 0.99);
             if (run == 500) warm = resident_bytes();
         }
+#ifdef __SANITIZE_ADDRESS__ /* keeps freed blocks for a while: there the search for leaks decides */
+        (void)warm;
+#else
         assert_true(resident_bytes() - warm < 5000000);
+#endif
         pct_step_info step;
         CHECK(pct_plan_step(plan, 0, &step));
         assert_string_equal(step.op, "unary");

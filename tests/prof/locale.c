@@ -52,9 +52,10 @@ static char *all_outputs(void) {
     assert_ok(pcti_results_read(path, &again));
     assert_true(pcti_row_extra(&again->rows[0], "roofline_share")->number == 0.625);
     remove(path);
-    pcti_comparison *comparison;
-    assert_ok(pcti_compare((const pcti_results *[]){results, again}, (const char *[]){"a", "b"}, 2, 0.025,
-                           &comparison));
+    pcti_comparison *comparison; /* it lends both arrays */
+    const pcti_results *both[] = {results, again};
+    const char *const names[] = {"a", "b"};
+    assert_ok(pcti_compare(both, names, 2, 0.025, &comparison));
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         assert_ok(pcti_results_text(again, formats[i], &text));
         pcti_text_add(&all, "%s", text);
